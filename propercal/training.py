@@ -142,7 +142,8 @@ class LeastRefinement:
         self.patience = check_patience(patience)
         self.min_delta = check_min_delta(min_delta)
         self.from_logits = bool(from_logits)
-        self.labels, self.pos_label = labels, pos_label
+        # A list that is changed later says another order.
+        self.labels, self.pos_label = copy.copy(labels), pos_label
         self.generator, self.method = as_generator(generator), as_method(method, **settings)
         self.reset()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from abc import abstractmethod
@@ -80,7 +81,9 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self.notion = as_notion(notion)
         self.method: Method = as_method(method, **settings)
         self.confidence_level = check_confidence_level(confidence_level)
-        self.from_logits, self.labels, self.pos_label = bool(from_logits), labels, pos_label
+        # A list that is changed later says another order.
+        self.from_logits, self.labels = bool(from_logits), copy.copy(labels)
+        self.pos_label = pos_label
         self.link, self.ignore_index = link, ignore_index
         self._reader = Reader(self.from_logits, link, ignore_index, not self.notion.per_class)
         self._decomposed: Decomposition | None = None

@@ -234,3 +234,11 @@ def test_predictions_of_another_type_are_computed_anew() -> None:
     before = metric.compute()
     metric.set_dtype(torch.float16)
     assert metric.compute().dtype == torch.float32 != before.dtype
+
+
+def test_a_list_of_labels_that_is_changed_later_says_nothing() -> None:
+    labels = [0, 1, 2]
+    metric = ProperCalibrationError(**QUICK, labels=labels)
+    labels.reverse()
+    metric.update(torch.as_tensor(P), torch.as_tensor(Y))
+    assert float(metric.compute()) == pytest.approx(decompose(Y, P, **QUICK).calibration_error, rel=1e-9)

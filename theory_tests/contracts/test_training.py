@@ -336,3 +336,11 @@ def test_states_of_other_bandwidths_and_of_equal_objects() -> None:
     with pytest.raises(ValueError, match=r"^state_dict = that of a training with bandwidth = 0\.1: expected bandwidth = 2\.0"):
         LeastRefinement(method="risk", bandwidth=2.0).load_state_dict(state)
     LeastRefinement(recalibrator=Own()).load_state_dict(LeastRefinement(recalibrator=Own()).state_dict())
+
+
+def test_a_list_of_labels_that_is_changed_later_says_nothing() -> None:
+    (y, logits), *_ = epochs([0])
+    labels = [0, 1, 2]
+    kept, usual = LeastRefinement(labels=labels, **QUICK), LeastRefinement(**QUICK)
+    labels.reverse()
+    assert kept.update(Module(), y, logits).refinement == usual.update(Module(), y, logits).refinement
