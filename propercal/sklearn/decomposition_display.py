@@ -163,7 +163,7 @@ class DecompositionDisplay:
         """What the axis has."""
         units = units_of(self.result.units)
         notion = self.result.notion
-        of = "" if notion == as_notion("canonical").name else f", {notion}"
+        of = "" if as_notion(notion).whole else f", {notion}"
         return literal(f"Mean {self.result.generator.name} loss{of}{units}")
 
     def _draw_bars(self, at: int, kwargs: dict[str, Any]) -> None:

@@ -310,11 +310,13 @@ def test_numbers_of_epochs() -> None:
     """A second module that is measured without reset() is compared with the first."""
     (y, logits), *_ = epochs([0])
     kept = LeastRefinement(patience=None, **QUICK)
-    for wrong in ("last", "3", 1.7, math.nan, True, np.array([1, 2])):
+    wrongs: list[Any] = ["last", "3", 1.7, math.nan, True, np.array([1, 2])]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match=r"^epoch = .*: expected a whole number; leave it out"):
             kept.update(Module(), y, logits, epoch=wrong)
     assert kept.history == []
-    for number in (-1, np.int64(6), 7, 7):
+    numbers: list[Any] = [-1, np.int64(6), 7, 7]
+    for number in numbers:
         kept.update(Module(), y, logits, epoch=number)
     with pytest.warns(UserWarning, match=r"epoch = 0 comes after epoch 7, and is compared .* Call reset\(\) before another"):
         kept.update(Module(), y, logits, epoch=0)
