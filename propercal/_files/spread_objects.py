@@ -24,8 +24,8 @@ _Row = list[tuple[str, Any]]
 _KEYS = ("probs", "logits")
 
 
-def object_key(columns: Mapping[str, Any]) -> str | None:
-    """Return the name under which rows have such objects, None where none has."""
+def object_key(columns: Any) -> str | None:
+    """Return under which name of a table, or of lists, rows have such objects; None for none."""
     keys = (key for key in _KEYS if key in columns and len(columns[key]))
     return next((key for key in keys if _pairs(next(iter(columns[key]))) is not None), None)
 

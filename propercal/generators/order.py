@@ -12,7 +12,7 @@ from propercal._array import to_numpy
 from propercal._data.classes.labels import Classes, are_alphabetical
 from propercal._data.predictions.notions import Notion
 from propercal._data.rows.coordinates import axis_names
-from propercal._data.words.messages import bad_value, some_names
+from propercal._data.words.messages import bad_value, some_names, warn
 from propercal._data.words.other_words import spelt
 from propercal._data.words.quantities import quantities
 from propercal._data.words.tokens import is_number, key, named, numberings, plain
@@ -48,6 +48,8 @@ def check_order(
     if not classes.order:
         _check_middle(called, generators)
         _check_unnamed(names, generators, by)
+    elif n_classes > 2:
+        _doubt_middle(classes.order, generators, by)
     order, numbers = classes.order, [plain(each) for each in names]
     if not order and all(map(is_number, numbers)):
         order = tuple(sorted(numbers))
@@ -287,6 +289,28 @@ def _check_middle(names: Sequence[object], generators: Sequence[BregmanGenerator
                 f"{last!r}, not {some_names(names)}",
                 "put the columns, and labels=[...] if you pass them, in that order",
             )
+
+
+def _doubt_middle(
+    names: Sequence[object], generators: Sequence[BregmanGenerator], by: str | None
+) -> None:
+    """Warn where the caller says an order in which such a name does not stand between them.
+
+    A list may be sorted, as libraries have it, which puts no letter in another place.
+    """
+    found = between(names, letters=False)
+    if found is None:
+        return
+    middle, first, last = found
+    for generator in generators:
+        if depends_on_order(generator) and not _knows_classes(generator, len(names)):
+            listed = "" if by is None else f", and {by}=[...],"
+            warn(
+                f"{generator!r} takes classes in the order that is said, {some_names(names)}, "
+                f"though by its name {middle!r} is between {first!r} and {last!r}. If it is, put "
+                f"the columns{listed} in the order from the least to the greatest."
+            )
+            return
 
 
 def _refuse(

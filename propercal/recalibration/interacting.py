@@ -110,7 +110,10 @@ class VaryingTemperature:
 
     def _terms(self, seen: TrainingSets) -> _Context:
         largest = largest_logs(seen.points, 2 if self.fine else 1)
-        at = [like(steps(seen, each, fine=self.fine), largest) for each in largest]
+        at = [
+            like(steps(seen, largest[j, :], fine=self.fine), largest)
+            for j in range(largest.shape[0])
+        ]
         return _Context(_scale(seen), namespace(largest).stack(at), self.by_class)
 
     def __call__(self, train: TrainingSets) -> Scores:
@@ -135,9 +138,10 @@ class _Context:
         g, log_g = points.prob_by_class, points.log_by_class
         k = g.shape[0]
         largest = xp.flip(xp.sort(g, axis=0), axis=0)[: min(_LARGEST, k), :]
+        logs = largest_logs(points, 2)
         above = [
-            xp.astype(each[None, :] > at[:, None], g.dtype)
-            for each, at in zip(largest_logs(points, 2), self.steps, strict=False)
+            xp.astype(logs[j : j + 1, :] > self.steps[j, :][:, None], g.dtype)
+            for j in range(self.steps.shape[0])
         ]
         parts = [xp.ones_like(g[:1, :]), largest, *above]
         if self.by_class:

@@ -177,6 +177,14 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
+        r"takes classes in the order that is said",
+        (
+            "The score counts by how many steps predictions miss what happened, and the outcomes "
+            "were listed in an order that their names speak against. If that order is wrong, so "
+            "is every number here: list them from the least to the greatest."
+        ),
+    ),
+    (
         r"takes the classes of an array, or their codes, in sorted order",
         (
             "Columns of predictions stand in an order of their own. What expects the classes in "
@@ -281,7 +289,21 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        r"rows seem to repeat each other",
+        r"is a softmax of numbers between",
+        (
+            "Predictions were turned into probabilities twice, it seems, which makes them far too "
+            "unsure: then every number here is wrong. Pass what the model returns."
+        ),
+    ),
+    (
+        r"seems fitted to these very",
+        (
+            "The predictions were fitted to the very outcomes that they are compared with, it "
+            "seems. On other rows the model is worse than every number here says."
+        ),
+    ),
+    (
+        r"[Rr]ows seem to repeat each other",
         (
             "Rows seem to repeat each other: many have the same prediction and the same label. "
             "Repetitions make intervals too narrow and the miscalibration too large. Say which "

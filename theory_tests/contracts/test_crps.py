@@ -244,7 +244,7 @@ def test_probabilities_of_classes_are_told() -> None:
     crps_decomposition(rng.uniform(size=60), rng.uniform(size=(60, 3)))
 
 
-@pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr"])
+@pytest.mark.parametrize("name", ["se.fit", "fit_se", "pred_sd", "standard_error", "prediction.stderr", "std.error", "pred_se", "standard_deviation", "std_dev"])
 def test_what_is_said_of_a_forecast_is_no_member(name: str) -> None:
     pd = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match=rf"^ensemble = a column named '{name}': expected columns of members alone; drop it"):

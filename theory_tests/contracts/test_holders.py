@@ -253,7 +253,7 @@ def test_names_that_are_no_text_are_kept_in_bytes() -> None:
 def test_what_is_no_number_is_named_with_its_row() -> None:
     with pytest.raises(ValueError, match=r"y_proba = .*None at row 1: .*drop rows whose prediction is missing"):
         risk([0, 1, 0], [0.2, None, 0.4])
-    with pytest.raises(ValueError, match=r"y_proba = .*\{'a': 0.2, 'b': 0.8\} at row 0: .*pandas\.DataFrame\(list"):
+    with pytest.raises(ValueError, match=r"y_proba = .*\{'a': 0.2, 'b': 0.8\} at row 0: .*pandas\.DataFrame\(\[\*column\]"):
         risk([0, 1], [{"a": 0.2, "b": 0.8}] * 2)
     with pytest.raises(ValueError, match=r"y_proba = .*'x' at row 2"):
         risk([0, 1, 0], np.array([0.2, 0.3, "x"], dtype=object))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -211,12 +211,60 @@ def test_advice_for_names_and_rows_without_an_order() -> None:
     scored = [[{"label": name, "score": p} for name, p in row.items()] for row in records]
     series = pd.Series(records, index=range(5, 35))
     for given in (records, series):
-        with pytest.raises(ValueError, match=r"make them columns, by pandas\.DataFrame\(list\(\.\.\.\)\)"):
+        with pytest.raises(ValueError, match=r"make them columns, by pandas\.DataFrame\(\[\*column\]"):
             risk(words, given)
         assert risk(words, pd.DataFrame(list(given))) == pytest.approx(risk(CODES, PROBA), rel=1e-12)
     with pytest.raises(ValueError, match=r"by pandas\.DataFrame\(\[\{each\['label'\]: each\['score'\] for each in row\} for row in"):
         risk(words, scored)
     assert risk(words, pd.DataFrame([{each["label"]: each["score"] for each in row} for row in scored])) == pytest.approx(risk(CODES, PROBA), rel=1e-12)
+
+
+def test_advice_for_columns_of_objects_keeps_their_rows() -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    words = np.array(list("abc"))[CODES]
+    records = [dict(zip("abc", row, strict=True)) for row in PROBA.tolist()]
+    right = pytest.approx(risk(CODES, PROBA), rel=1e-12)
+    column, y = pd.Series(records, index=range(5, 35)), pd.Series(words, index=range(5, 35))
+    with pytest.raises(ValueError, match=r"by pandas\.DataFrame\(\[\*column\], index=column\.index\)"):
+        risk(y[::-1], column)
+    assert risk(y[::-1], pd.DataFrame([*column], index=column.index)) == right
+    column = pl.Series("probs", records)
+    for given in (column, column.to_frame(), column.to_frame().lazy()):
+        with pytest.raises(ValueError, match=r"by pandas\.DataFrame\(\[\*column\]\), in polars by column\.struct\.unnest\(\); in pyarrow, of column\.to_pylist\(\)\.$"):
+            risk(words, given)
+    assert risk(words, column.struct.unnest()) == risk(words, pd.DataFrame([*column])) == right
+    assert risk(words, pd.DataFrame([*column.to_arrow().to_pylist()])) == right
+
+
+class _Result(NamedTuple):
+    """What a trainer of transformers returns."""
+
+    predictions: Any
+    label_ids: Any
+    metrics: Any
+
+
+def test_predictions_beside_labels_are_told_apart() -> None:
+    logits, settings = np.log(PROBA), {"from_logits": True}
+    right = pytest.approx(risk(CODES, PROBA), rel=1e-12)
+    result = _Result(logits, CODES, {"loss": 1.0})
+    pairs: list[tuple[Any, str]] = [
+        ((logits, CODES), r"y_proba = a tuple of arrays of shapes \(30, 3\), \(30,\): expected one array.*pass one of them, y_proba\[0\] or y_proba\[1\]"),
+        ([logits, CODES], r"y_proba = a list of arrays of shapes"), ((logits, np.zeros((30, 4, 8))), r"y_proba = .* shapes \(30, 3\), \(30, 4, 8\).*y_proba\[0\]"),
+        (result, r"y_proba = a _Result of arrays .*pass one of them, \.predictions or \.label_ids"),
+        ({"loss": 1.0, "logits": logits}, r"y_proba = a dict: .*pass one of its parts, \['logits'\]"),
+        ((logits,), r"y_proba = an array of shape \(1, 30, 3\).*pass y_proba\[0\] if that holds all rows"),
+        ([logits[:20], logits[20:]], r"y_proba = a list of arrays of shapes \(20, 3\), \(10, 3\).*join batches by numpy.concatenate\(y_proba\), or torch.cat"),
+    ]
+    for given, match in pairs:
+        with pytest.raises(ValueError, match=f"^{match}"):
+            risk(CODES, given, **settings)
+    for advised in (result.predictions, np.concatenate([logits[:20], logits[20:]])):
+        assert risk(CODES, advised, **settings) == right
+    with pytest.raises(ValueError, match=r"^y_true = a matrix of shape \(30, 3\): .*swap y_true and y_proba if these are predictions"):
+        risk(logits, CODES, **settings)
+    with pytest.raises(ValueError, match=r"^y_proba = 2\.0 at rows .*swap y_true and y_proba if these are labels"):
+        risk(PROBA, CODES)
 
 
 def test_probabilities_of_one_digit_may_sum_to_what_is_promised() -> None:

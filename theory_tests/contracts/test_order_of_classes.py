@@ -262,7 +262,7 @@ def test_other_names_measure_nothing(names: list[str]) -> None:
     assert quantities(names) is None
 
 
-SCALES = ["very low|low|medium|high|very high", "early|mid|late", "neg|neu|pos", "bad|ok|good", "A|B|C", "Jan|Feb|Mar|Apr", "mild|moderate|severe", "below|normal|above", "below_average|average|above_average"]
+SCALES = ["very low|low|medium|high|very high", "early|mid|late", "neg|neu|pos", "bad|ok|good", "A|B|C", "Jan|Feb|Mar|Apr", "mild|moderate|severe", "below|normal|above", "below_average|average|above_average", "never|rarely|sometimes|often|always", "poor|fair|good|excellent", "bronze|silver|gold", "primary|secondary|tertiary", "A1|B1|C2", "A|B|C|D|F", "x|y|z"]
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -276,6 +276,30 @@ def test_words_of_a_scale_stand_in_its_order(scale: str) -> None:
     with pytest.raises(ValueError, match=r"expected columns in the order of their classes, with '.*' between"):
         check_columns_order(moved, [RANKED], CANONICAL)
     check_names_order(moved, [Brier()], said=True)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_an_order_of_words_that_is_said_is_doubted_where_it_is_another_one(scale: str) -> None:
+    """A sorted list, or one in order of appearance, says an order too. Letters may stand for anything."""
+    names = scale.split("|")
+    moved = [names[1], names[0], *names[2:]]
+    if max(map(len, names)) > 1:
+        with pytest.warns(UserWarning, match=r"RankedProbability\(\) takes classes in the order that is said, \[.*, though by its name '.*' is between"):
+            check(moved, moved)
+    else:
+        check(moved, moved)
+    check(moved, moved, notion="classwise")
+    check(names, names)
+    check(names[::-1], names[::-1])
+    check_order(Classes(None, None, tuple(moved), order=tuple(moved)), [Brier()], CANONICAL, len(names))
+
+
+@pytest.mark.parametrize("scale", ["normal|mild|moderate|severe", "normal|mild|severe", "none|minor|major", "neutral|weak|strong", "normal|early|late", "never|seldom|rarely|always", "never|sometimes|occasionally|often", "home|draw|away", "T|N|M", "no risk|low|medium|high"])
+def test_scales_that_begin_at_nothing_are_in_order(scale: str) -> None:
+    names = scale.split("|")
+    check(names, names)
+    check_names_order(names, [RANKED], said=True)
+    check_columns_order(names, [RANKED], CANONICAL)
 
 
 def test_a_year_and_a_week_may_begin_anywhere() -> None:

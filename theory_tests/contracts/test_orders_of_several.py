@@ -28,11 +28,11 @@ N = 60
 RNG = np.random.default_rng(0)
 P = RNG.dirichlet(np.full(3, 0.6), N)
 Y = np.array([RNG.choice(3, p=each) for each in P])
-NAMES = np.array(["bronze", "silver", "gold"])
+NAMES = np.array(["brass", "steel", "glass"])
 WORDS = NAMES[Y]
 TABLE = pd.DataFrame(P, columns=NAMES)
-TURNED = TABLE[["silver", "bronze", "gold"]]
-REFUSED = r"columns in one order, that of their classes, not \['bronze', 'silver', 'gold'\] and then \['silver', 'bronze', 'gold'\]"
+TURNED = TABLE[["steel", "brass", "glass"]]
+REFUSED = r"columns in one order, that of their classes, not \['brass', 'steel', 'glass'\] and then \['steel', 'brass', 'glass'\]"
 RISK: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}
 COSTS = Quadratic(np.diag([1.0, 2.0, 3.0]))
 
@@ -77,7 +77,7 @@ def test_a_loss_of_an_order_refuses_two_orders(of: Any) -> None:
 def test_costs_refuse_two_orders(of: Any) -> None:
     """Costs without names are of sorted columns, where these are in no other order."""
     in_alphabet = TABLE[sorted(NAMES)]
-    with pytest.raises(ValueError, match=r"and then \['silver', 'bronze', 'gold'\]|beside columns .*\['silver', 'bronze', 'gold'\]"):
+    with pytest.raises(ValueError, match=r"and then \['steel', 'brass', 'glass'\]|beside columns .*\['steel', 'brass', 'glass'\]"):
         of([in_alphabet, TURNED], generator=COSTS)
     assert len(of([in_alphabet, in_alphabet], generator=COSTS)) == 2
 
@@ -111,7 +111,7 @@ def test_columns_may_have_a_type_that_orders_them() -> None:
     def typed(table: Any) -> Any:
         return table.set_axis(pd.CategoricalIndex(table.columns, NAMES, ordered=True), axis=1)
 
-    with pytest.raises(ValueError, match=r"columns in the order of their classes, \['bronze', 'silver', 'gold'\], not \['silver'"):
+    with pytest.raises(ValueError, match=r"columns in the order of their classes, \['brass', 'steel', 'glass'\], not \['steel'"):
         propercal.decompose(WORDS, typed(TURNED), generator="rps", **RISK)
     found = propercal.decompose(WORDS, typed(TABLE), generator="rps", **RISK)
     assert found.risk == propercal.decompose(Y, P, generator="rps", **RISK).risk
@@ -121,7 +121,7 @@ def test_columns_may_have_a_type_that_orders_them() -> None:
 def test_costs_in_a_mapping_are_refused() -> None:
     names = NAMES.tolist()
     costs = {a: {b: float(a == b) for b in names} for a in names}
-    with pytest.raises(ValueError, match=r"matrix = a dict of \['bronze', 'silver', 'gold'\]: expected .*pandas\.DataFrame"):
+    with pytest.raises(ValueError, match=r"matrix = a dict of \['brass', 'steel', 'glass'\]: expected .*pandas\.DataFrame"):
         Quadratic(costs)
     assert Quadratic(pd.DataFrame(costs)) == Quadratic(np.eye(3))
 

@@ -92,6 +92,7 @@ def test_text_that_says_no_time_of_its_own_is_none() -> None:
         (today, hours.strftime("%H:%M")), (hours, hours.strftime("%Y-%m-%d %H:%M CET")), (hours, hours.strftime("%b %d %H:%M")),
         (hours, [f"{each:%Y-%m-%d %H:%M}{zone}" for each, zone in zip(hours, ["", "Z"] * 12, strict=True)]),
         (hours, pd.Index(hours.as_unit("s").asi8)), (pd.Index([f"v{i}" for i in range(24)]), hours),
+        (hours, [f"2024-{13 + i}" for i in range(24)]), (pd.period_range("9990", periods=24, freq="Y"), [f"{9990 + i}-01-01" for i in range(24)]),
     ):
         with pytest.raises(ValueError, match=r"^y_true = rows of the index .*each of them once"):
             risk(pd.Series(Y[:24], pd.Index(text)), pd.DataFrame(P[:24], own))

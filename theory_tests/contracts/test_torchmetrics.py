@@ -184,7 +184,8 @@ def test_weights_of_some_batches_are_in_units_of_rows() -> None:
     preds, target = rows()
     metric = Refinement(generator="brier", **QUICK)
     metric.update(preds[:100], target[:100], torch.full((100,), 2.5))
-    metric.update(preds[100:], target[100:])
+    with pytest.warns(UserWarning, match="which count as rows of weight 1"):
+        metric.update(preds[100:], target[100:])
     weight = torch.where(torch.arange(N) < 100, 2.5, 1.0)
     assert float(metric.compute()) == pytest.approx(propercal.refinement(target, preds, sample_weight=weight, generator="brier", **QUICK).item())
 

@@ -151,7 +151,8 @@ def test_what_knows_nothing_is_not_sharp_and_what_is_the_outcome_has_no_risk() -
     same = crps_decomposition(y, np.tile(x[0], (80, 1)))
     assert same.sharpness == pytest.approx(0, abs=1e-12)
     assert same.refinement == pytest.approx(same.uncertainty, rel=1e-12)
-    sure = crps_decomposition(y, y[:, None])
+    with pytest.warns(UserWarning, match="^ensemble is y_true in each of 80 rows"):
+        sure = crps_decomposition(y, y[:, None])
     assert (sure.risk, sure.calibration_error) == (0, 0)
     assert sure.sharpness == sure.uncertainty
 

@@ -159,6 +159,7 @@ def test_what_differs_by_rounding_alone_does_not_differ(copies: int, shift: floa
     assert crps_difference(y, a, a + 1e-9).difference != 0
 
 
+@pytest.mark.filterwarnings("ignore:.* is 0 or 1 in each of 60 rows")
 @pytest.mark.parametrize("members", [1, 8])
 @pytest.mark.parametrize("options", [{}, {"groups": np.arange(60) // 2}, {"sample_weight": np.linspace(0.3, 2, 60)}])
 def test_of_an_event_it_is_half_the_difference_of_brier_losses(members: int, options: Any) -> None:

@@ -169,6 +169,7 @@ def test_the_debiased_interval_covers_the_truth(name: str) -> None:
     assert not low < sketch.result(method="risk").calibration_error < high
 
 
+@pytest.mark.filterwarnings("ignore:y_proba is 0 or 1 in each of 5000 rows")
 @pytest.mark.parametrize("wrong", [0.0, 1e-4])
 @pytest.mark.parametrize("name", ["log", "brier"])
 def test_predictions_next_to_the_ends_can_be_corrected(name: str, wrong: float) -> None:

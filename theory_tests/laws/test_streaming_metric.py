@@ -106,6 +106,7 @@ def test_points_that_are_alone_in_their_bins_are_exact() -> None:
     assert np.allclose(1 / (1 + np.exp(-table.nodes)), np.arange(1, 20) / 20)
 
 
+@pytest.mark.filterwarnings("ignore:preds is 0 or 1 in each")
 def test_impossible_outcomes_and_separate_problems() -> None:
     preds, target = rows(300)
     sure = torch.nn.functional.one_hot((target + (torch.arange(300) == 7)) % 3, 3).double()

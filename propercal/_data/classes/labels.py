@@ -338,6 +338,8 @@ def _unlike(shape: tuple[int, ...], held: Held, naming: Naming) -> ValueError:
         fix = f"pass labels=[...], the class of every column in order; {fix}"
     elif held.columns is not None:
         fix = f"name its columns as the classes of {called.proba}; {fix}"
+    if naming.single:
+        fix = f"swap {called.labels} and {called.proba} if these are predictions; {fix}"
     return bad_value(
         called.labels,
         f"a matrix of shape {shape}",

@@ -43,7 +43,18 @@ _OF_ROWS = _OF_SAMPLING | {
 #: Words of what is computed of a distribution, beside statistics, which are no quantiles either.
 _ORDER_STATISTICS = {"median", "min", "minimum", "max", "maximum", "lower", "upper", "lo", "hi"}
 #: Words of what a statistic beside them is of: se.fit, prediction_sd.
-_OF_STATISTICS = {"standard", "fit", "fitted", "pred", "predicted", "prediction", "predictions"}
+_OF_STATISTICS = {
+    "dev",
+    "standard",
+    "fit",
+    "fitted",
+    "pred",
+    "predicted",
+    "prediction",
+    "predictions",
+}
+#: Statistics that are none of these.
+_MOMENTS = STATISTICS | {"error", "deviation"}
 #: Words of quantiles, and of the ends of intervals.
 _QUANTILES = {"q", "ql", "quantile", "quantiles", "percentile", "tau", "median"}
 _ENDS = {"lwr", "upr", "lcl", "ucl", "lci", "uci", "lb", "ub", "lbound", "ubound"}
@@ -59,8 +70,8 @@ _OF_FORECASTS = {"ens", "ensemble", "forecast", "forecasts", "fcst", "yhat"}
 #: What names say that columns are not, and words that none of them consists of.
 _NONE_OF = {
     "activations": (LABELS | _OF_SAMPLING, set[str]()),
-    "members": (_OUTCOMES | _OF_ROWS, STATISTICS | _ORDER_STATISTICS | {"error"}),
-    "quantiles": (_OUTCOMES | _OF_ROWS, STATISTICS),
+    "members": (_OUTCOMES | _OF_ROWS, _MOMENTS | _ORDER_STATISTICS),
+    "quantiles": (_OUTCOMES | _OF_ROWS, _MOMENTS),
 }
 
 

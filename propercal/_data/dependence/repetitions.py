@@ -8,7 +8,8 @@ share of rows nearby whose most probable class occurred,
 
 of them are expected to have labels that are not all equal, at least. That O or fewer have is less
 probable than exp(−(E − O + O log(O / E))), by Chernoff's bound for independent values. The
-predictions need not be calibrated for this, only the shares vary slowly.
+predictions need not be calibrated for this, only the shares vary slowly. Copies that differ by
+rounding, or by little more, are equal in fewer decimals, of which the same is asked.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import slices, to_numpy
+from propercal._data.dependence.copies import copies_of
 from propercal._data.predictions.predictions import Predictions
 from propercal._data.words.messages import warn
 
 Floats = npt.NDArray[np.float64]
 
 #: Logarithm of the probability of a false alarm; shares may vary faster than neighbours tell.
-_LOG_LEVEL = -30.0
+_LOG_LEVEL = -16.0
+#: Decimals in which predictions are compared, where they are not equal.
+_DECIMALS = (9, 6, 4, 3)
 #: A share of the values that are expected to have different labels.
 _SHARE = 0.5
 #: Numbers that are looked at together.
@@ -46,6 +50,18 @@ class Repetitions(NamedTuple):
     expected: float
     """E, how many should have such labels at least, were rows independent."""
 
+    decimals: int | None = None
+    """In which predictions are equal, if not in all."""
+
+    def said(self, n: int) -> str:
+        """Return what was found, of n rows."""
+        near = "" if self.decimals is None else f", rounded to {self.decimals} decimals,"
+        return (
+            f"{self.n_rows} of {n} rows share their prediction{near} with others, and "
+            f"{self.differing} of {self.n_values} such values have labels that differ, where "
+            f"independent rows would let {self.expected:.0f} or more"
+        )
+
     @property
     def certain(self) -> bool:
         """Whether that is beyond chance, and by a margin."""
@@ -56,40 +72,63 @@ class Repetitions(NamedTuple):
         return -(expected - found + found * log_ratio) < _LOG_LEVEL
 
 
+_ADVICE = (
+    "Then intervals are too narrow, calibrated predictions seem miscalibrated, and the calibration "
+    "error is too large. Pass groups=, a label for each row that its repetitions share, or leave "
+    "repetitions out."
+)
+
+
 def look_for_repetitions(predictions: Predictions) -> Predictions:
     """Say so, and note it, if rows repeat each other and no groups say which."""
     if predictions.n_groups is not None:
         return predictions
     found = repetitions(predictions)
-    if found is None or not found.certain:
-        return predictions
-    warn(
-        f"{found.n_rows} of {predictions.n_samples} rows share their prediction with others, and "
-        f"{found.differing} of {found.n_values} such values have labels that differ, where "
-        f"independent rows would let {found.expected:.0f} or more: rows seem to repeat each other. "
-        "Then intervals are too narrow, calibrated predictions seem miscalibrated, and the "
-        "calibration error is too large. Pass groups=, a label for each row that its repetitions "
-        "share, or leave repetitions out."
-    )
-    return replace(predictions, repeated=True)
+    if found is not None and found.certain:
+        warn(f"{found.said(predictions.n_samples)}: rows seem to repeat each other. {_ADVICE}")
+        return replace(predictions, repeated=True)
+    copies = copies_of(predictions)
+    if copies is not None:
+        warn(f"Rows seem to repeat each other: {copies}. {_ADVICE}")
+        return replace(predictions, repeated=True)
+    return predictions
 
 
 def repetitions(predictions: Predictions) -> Repetitions | None:
-    """Return what values of a prediction that several rows have say; None where too few are."""
+    """Return what values of a prediction that several rows have say; None where too few are.
+
+    Rounded ones are those of the most probable class.
+    """
     log_prob = to_numpy(predictions.log_prob)
-    value = _equal_rows(log_prob)
+    top, log_top = log_prob.argmax(axis=1), log_prob.max(axis=1)
+    found = _of_values(_equal_rows(log_prob), top, log_top, predictions)
+    for decimals in _DECIMALS:
+        if found is not None and found.certain:
+            return found
+        rounded = np.round(np.exp(log_top), decimals) / 2 + top
+        near = _of_values(_equal_rows(rounded[:, None]), top, log_top, predictions)
+        if near is not None and near.certain:
+            return near._replace(decimals=decimals)
+    return found
+
+
+def _of_values(
+    value: npt.NDArray[np.int64] | None,
+    top: npt.NDArray[np.intp],
+    log_top: Floats,
+    predictions: Predictions,
+) -> Repetitions | None:
     if value is None:
         return None
     count = np.bincount(value)
     tied = np.flatnonzero(count > 1)
     if len(tied) < -_LOG_LEVEL:
         return None
-    top = log_prob.argmax(axis=1)
     label, right = _outcomes(predictions, top)
     lowest, highest = (np.full(len(count), start) for start in (np.iinfo(np.int64).max, -1))
     np.minimum.at(lowest, value, label)
     np.maximum.at(highest, value, label)
-    share = _shares_nearby(value, top, log_prob.max(axis=1), right)
+    share = _shares_nearby(value, top, log_top, right)
     m, s = count[tied], share[tied]
     expected = float(np.sum(1 - s**m - (1 - s) ** m))
     differing = int(np.count_nonzero(lowest[tied] < highest[tied]))

@@ -37,6 +37,10 @@ class Names:
 
 #: Arguments whose values are names, as times are too.
 _OF_NAMES = {"groups", "clusters"}
+#: Rows of a column of lists of labels and scores.
+_LABELS_AND_SCORES = "[{each['label']: each['score'] for each in row} for row in column]"
+#: What models and trainers return beside other things.
+_PARTS = ("predictions", "logits", "probs", "probabilities", "label_ids", "labels")
 #: Integers that NumPy has no type for.
 WIDE = {"Int128", "UInt128"}
 #: As most functions call them.
@@ -121,11 +125,22 @@ def read_array(argument: str, values: object) -> Array:
 
 def _conversion(values: object) -> str:
     """Say how to make an array of what is none."""
+    if parts := _parts_of(values):
+        return f"pass one of its parts, {' or '.join(parts)}"
     if isinstance(values, dict):
         return "convert it to one, a dict of columns by pandas.DataFrame"
     if isinstance(values, set | frozenset):
         return "pass a list in the order that is meant: a set has none"
     return "convert it to one"
+
+
+def _parts_of(values: object) -> list[str]:
+    """Name what predictions and labels are called in what models and trainers return."""
+    if isinstance(values, type):
+        return []
+    if isinstance(values, dict):
+        return [f"[{name!r}]" for name in _PARTS if name in values]
+    return [f".{name}" for name in _PARTS if hasattr(values, name)]
 
 
 def as_python(values: Any) -> Any:
@@ -195,6 +210,8 @@ def _ragged(argument: str, values: Any) -> ValueError:
     if missing:
         found = f"a {type(values).__name__} without values at {some_rows(missing)}"
         return bad_value(argument, found, expected, "drop these rows, or fill them in")
+    if (error := _several(argument, values)) is not None:
+        return error
     found = f"a {type(values).__name__} with rows of different lengths, or of odd objects"
     sizes = [len(row) if hasattr(row, "__len__") else None for row in values]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
@@ -204,6 +221,21 @@ def _ragged(argument: str, values: Any) -> ValueError:
     kinds = ["one value" if size is None else f"{size} values" for size in sizes]
     found += f" ({kinds[0]} at row 0, {kinds[odd]} at row {odd})"
     return bad_value(argument, found, expected, "give each row as many values, or drop it")
+
+
+def _several(argument: str, values: Any) -> ValueError | None:
+    """Build the error for several arrays of two axes or more: logits beside labels, or batches."""
+    shapes = [tuple(getattr(row, "shape", ())) for row in values]
+    known = [shape for shape in shapes if shape]
+    if len(known) < 2 or max(map(len, known)) < 2:
+        return None
+    said = ", ".join(map(str, known[:4])) + (", ..." if len(known) > 4 else "")
+    found = f"a {type(values).__name__} of arrays of shapes {said}"
+    parts = _parts_of(values) or [f"{argument}[{i}]" for i, shape in enumerate(shapes) if shape]
+    fix = f"pass one of them, {' or '.join(parts[:4])}"
+    if len(known) == len(shapes) and len({shape[1:] for shape in known}) == 1:
+        fix = f"join batches by numpy.concatenate({argument}), or torch.cat"
+    return bad_value(argument, found, "one array, of shape (n,) or (n, k)", fix)
 
 
 def _traced(argument: str, values: Any) -> npt.NDArray[Any]:
@@ -308,10 +340,13 @@ def not_real(
     values: Array,
     given: Callable[[Any], Iterable[int]] = list,
     columns: Sequence[Any] | None = None,
+    *,
+    indexed: bool = False,
 ) -> tuple[str, str, str]:
     """Say what was found among values that are no real numbers, what was expected, what to do.
 
-    `given` tells the number that a row had in the caller's argument, and `columns` are names.
+    `given` tells the number that a row had in the caller's argument, and `columns` are names;
+    `indexed` says that rows have an index.
     """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
     if is_numpy(values) and values.dtype.kind == "O":
@@ -330,8 +365,10 @@ def not_real(
             if is_missing(value):
                 fix = "drop rows whose prediction is missing"
             elif isinstance(value, dict):
-                rows = "list(...)"
+                rows, instead = "[*column]", ", in polars by column.struct.unnest()"
                 if values.ndim == 2 and {"label", "score"} <= value.keys():
-                    rows = "[{each['label']: each['score'] for each in row} for row in ...]"
-                fix = f"make them columns, by pandas.DataFrame({rows}); in pyarrow, of .to_pylist()"
+                    rows, instead = _LABELS_AND_SCORES, ""
+                index = ", index=column.index" if indexed else ""
+                fix = f"make them columns, by pandas.DataFrame({rows}{index}){instead}"
+                fix += "; in pyarrow, of column.to_pylist()"
     return found, "real numbers", fix

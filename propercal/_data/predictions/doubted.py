@@ -37,6 +37,8 @@ from propercal._data.inputs.held import Held
 from propercal._data.inputs.reading import Names
 from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.other_rows import doubt_rows, have_index_of_one
+from propercal._data.predictions.own_rows import doubt_own_rows
+from propercal._data.predictions.twice import doubt_softmax_twice
 from propercal._data.predictions.unrelated import doubt_relation
 from propercal._data.words.messages import held_warnings, warn
 from propercal._data.words.of_choice import (
@@ -75,7 +77,7 @@ def doubt(
     if rows and not said:
         said = doubt_rows(values[1:], classes, used, held, names)
     if not (said or of_chunk):
-        _doubt_relation(values[1:], classes, used, names)
+        _doubt_fit(values[1:], classes, used, names)
 
 
 def _doubt_columns(
@@ -120,15 +122,22 @@ def _doubt_columns(
     return said or _agreement(values, classes, rows).check(held.labels.name, names)
 
 
-def _doubt_relation(
+def _doubt_fit(
     both: tuple[Array, Array | None], classes: Classes, used: Used, names: Names
 ) -> None:
-    """Warn where predictions of one class a row tell nothing of the labels."""
+    """Warn where predictions of one class a row tell nothing of the labels, or were fitted to them.
+
+    Nor are they probabilities where a softmax was applied twice.
+    """
     log_prob, log_rest = both
-    if log_rest is None and classes.codes is not None:
-        some = _some_rows(classes.n_samples, int(log_prob.shape[1]), used)
-        label = classes.codes if some is None else classes.codes[some]
-        doubt_relation(to_numpy(_taken(log_prob, some)), label, names)
+    if log_rest is not None or classes.codes is None:
+        return
+    some = _some_rows(classes.n_samples, int(log_prob.shape[1]), used)
+    label = classes.codes if some is None else classes.codes[some]
+    logs = to_numpy(_taken(log_prob, some))
+    if not (doubt_relation(logs, label, names) or doubt_softmax_twice(logs, label, names)):
+        rows = slice(None) if used is None else used
+        doubt_own_rows(to_numpy(log_prob)[rows], classes.codes[rows], names)
 
 
 def _some_rows(n: int, k: int, used: Used) -> npt.NDArray[np.intp] | None:

@@ -54,6 +54,8 @@ def read_columns(
                 "row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k); if each place has "
                 "one probability, pass p.ravel() and y.ravel()"
             )
+        if len(shape) == 3 and shape[0] == 1:
+            fix = f"pass {names.proba}[0] if that holds all rows; {fix}"
         raise bad_value(
             names.proba,
             f"an array of shape {shape}",
@@ -97,7 +99,8 @@ def _real(proba: Held, names: Names) -> Array:
     else:
         real = not namespace(values).isdtype(values.dtype, "complex floating")
     if not real:
-        raise bad_value(names.proba, *not_real(values, proba.given, proba.columns))
+        indexed = proba.rows is not None
+        raise bad_value(names.proba, *not_real(values, proba.given, proba.columns, indexed=indexed))
     return values
 
 
@@ -134,6 +137,8 @@ def _of_no_probabilities(values: Array, names: Names) -> str:
     least, most = (float(to_numpy(of(values))) for of in (xp.min, xp.max))
     if least >= 0 and most <= 100:
         fix = f"divide {names.proba} by 100 if these are percentages; {fix}"
+    if values.shape[1] == 1 and most > 1 and to_numpy(xp.all(values == xp.round(values))):
+        fix = f"swap {names.labels} and {names.proba} if these are labels; {fix}"
     if values.shape[1] == 1 and most <= 0:
         fix += f"; pass numpy.exp({names.proba}) if they are logarithms of probabilities"
     return fix

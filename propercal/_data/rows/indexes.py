@@ -115,7 +115,8 @@ def _as_read(own: Any, wanted: Any) -> list[tuple[list[Any], list[Any]]]:
 
 def times_apart(rows: Any, wanted: Any) -> tuple[str, str] | None:
     """Say why times of two indexes were not matched, and what to do; None if that is not why."""
-    if len(rows) != len(wanted) or rows.nlevels != wanted.nlevels:
+    levels = [getattr(each, "nlevels", None) for each in (rows, wanted)]
+    if None in levels or levels[0] != levels[1] or len(rows) != len(wanted):
         return None
     rows = levels_like(rows, wanted)
     for own, its in [] if rows is None else zip(_levels(rows), _levels(wanted), strict=True):

@@ -25,7 +25,7 @@ DATED = re.compile(rf"\d+([-/. ])\d+\1\d+|{_MONTH}.*\d{{4}}|\d{{4}}.*{_MONTH}", 
 ZONE = re.compile(r"(?:Z|UTC|GMT|[T:]\d\d(?:\.\d+)?\s*[+-]\d\d:?(?:\d\d)?)\s*$", re.IGNORECASE)
 #: Words of such text; others may be of a zone that pandas leaves out.
 _WORDS = re.compile(
-    rf"{_MONTH}|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]\.?m|a|p|m|utc|gmt|t|z|st|nd|rd|th|of",
+    rf"{_MONTH}|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*|[ap]\.?m|a|p|m|utc|gmt|t|z|st|[nr]d|th|of",
     re.IGNORECASE,
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -81,6 +81,14 @@ def _kind(times: Any) -> tuple[str, bool]:
 
 def _readings(index: Any) -> list[Any]:
     """Return the times of an index in each way that it may be read; none of what is no time."""
+    try:
+        return [each for each in _each_reading(index) if not each.hasnans]
+    except (ValueError, OverflowError):
+        # Of a form that has times, such as 2024-13, or beyond those that pandas has.
+        return []
+
+
+def _each_reading(index: Any) -> list[Any]:
     import pandas as pd
 
     categories = getattr(index, "categories", None)
@@ -101,7 +109,7 @@ def _readings(index: Any) -> list[Any]:
         found = _of_texts([each.strip() for each in index.tolist()])
     elif kind == "integer" and not index.hasnans:
         found = _of_numbers([str(each) for each in index.tolist()])
-    return [each for each in found if not each.hasnans]
+    return found
 
 
 def _of_numbers(digits: list[str]) -> list[Any]:
@@ -119,7 +127,7 @@ def _of_texts(texts: list[str]) -> list[Any]:
 
     for frequency, form in _PERIODS:
         if all(map(form.fullmatch, texts)):
-            return _readings(pd.PeriodIndex([each.upper() for each in texts], freq=frequency))
+            return _each_reading(pd.PeriodIndex([each.upper() for each in texts], freq=frequency))
     if all(map(_SPAN.fullmatch, texts)):
         return [pd.to_timedelta(texts, errors="coerce")]
     words = {word for each in texts for word in _LETTERS.findall(each)}
