@@ -141,6 +141,7 @@ class StopAtLeastRefinement:
         self.ignore_index = ignore_index
         self._rows_of = rows
         self._metric: Any = None
+        self._goes_on = False
 
     @property
     def state_key(self) -> str:
@@ -173,6 +174,24 @@ class StopAtLeastRefinement:
             Probabilities, of the library and on the device of `logits`.
         """
         return self.kept._calibrated(logits, Names(proba="logits"))
+
+    def on_train_start(
+        self,
+        trainer: Any,
+        pl_module: Any,  # noqa: ARG002  # the signature is Lightning's
+    ) -> None:
+        """Begin anew with another training, unless a state was loaded that it goes on from."""
+        n, goes_on = len(self.kept.history), self._goes_on
+        self._goes_on = False
+        # The trainer of a training that goes on has steps behind it.
+        if n == 0 or goes_on or trainer.fast_dev_run or trainer.global_step > 0:
+            return
+        self.kept.reset()
+        warn(
+            f"StopAtLeastRefinement forgets the {n} epochs of a training before, since this "
+            "trainer.fit(...) begins another. Make a callback for each training; to go on from "
+            "one, pass its checkpoint, trainer.fit(..., ckpt_path=...)."
+        )
 
     def on_validation_epoch_start(self, trainer: Any, pl_module: Any) -> None:
         """Begin with no rows."""
@@ -265,6 +284,7 @@ class StopAtLeastRefinement:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a checkpoint."""
         self.kept.load_state_dict(state_dict)
+        self._goes_on = True
 
     def __reduce__(self) -> Any:
         """Pickle by the class that has a name."""

@@ -10,12 +10,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any, Self, Unpack
 
 import numpy as np
 
-from propercal._array import detached, is_torch
+from propercal._array import detached
 from propercal._data.classes.columns import name_columns
 from propercal._data.inputs.holders import hold
 from propercal._data.inputs.reading import USUAL_NAMES, Names
@@ -23,6 +22,17 @@ from propercal._data.inputs.settings import check_flag, names_given, taken_at_wo
 from propercal._data.predictions.notions import as_notion
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, columns_said, held_warnings, warn
+from propercal._epochs import (
+    Rows,
+    check_min_delta,
+    check_patience,
+    check_state,
+    number_of,
+    on_cpu,
+    rows_of,
+    settings_said,
+    warn_of_other_rows,
+)
 from propercal.decomposition import decompose
 from propercal.generators.order import check_turned
 from propercal.generators.registry import GeneratorLike, as_generator
@@ -129,10 +139,11 @@ class LeastRefinement:
         **settings: Unpack[Settings],
     ) -> None:
         check_flag("from_logits", from_logits)
-        self.patience = _check_patience(patience)
-        self.min_delta = _check_min_delta(min_delta)
+        self.patience = check_patience(patience)
+        self.min_delta = check_min_delta(min_delta)
         self.from_logits = bool(from_logits)
-        self.labels, self.pos_label = labels, pos_label
+        # A list that is changed later says another order.
+        self.labels, self.pos_label = copy.copy(labels), pos_label
         self.generator, self.method = as_generator(generator), as_method(method, **settings)
         self.reset()
 
@@ -148,6 +159,7 @@ class LeastRefinement:
         self._weights: dict[str, Any] | None = None
         self._fitted: Any = None
         self._first: Any = None
+        self._rows: Rows | None = None
         self._to_say: list[str] = []
 
     @property
@@ -175,7 +187,8 @@ class LeastRefinement:
             Labels of validation rows, and their logits, or probabilities, as in
             :func:`propercal.decompose`; without gradient.
         epoch : int, optional
-            Its number; by default epochs count from 0.
+            Its number; by default epochs count on from 0, also those of another module, unless
+            :meth:`reset` is called.
 
         Returns
         -------
@@ -187,6 +200,11 @@ class LeastRefinement:
         ValueError
             If an argument cannot be used, there are fewer than 20 rows (debiased), or labels count
             columns that stand in another order than in epochs before.
+
+        Warns
+        -----
+        UserWarning
+            If rows are others than in the epoch before, or `epoch` comes before it.
         """
         if not callable(getattr(module, "state_dict", None)):
             raise bad_value(
@@ -195,6 +213,7 @@ class LeastRefinement:
                 "what has state_dict() and load_state_dict(), such as a torch.nn.Module",
                 "pass the model that made the predictions, update(module, y_true, y_proba)",
             )
+        number = number_of(epoch, self.history)
         y_true, y_proba = (detached(each) for each in (y_true, y_proba))
         with held_warnings() as doubts:
             result = decompose(
@@ -211,26 +230,7 @@ class LeastRefinement:
             scaling: Any = self._scaling().fit(y_proba, y_true, sample_weight)
         self._check_columns(y_true, y_proba, scaling.columns_)
         self._first = self._first or scaling
-        self._look_at_rows(result)
-        number = len(self.history) if epoch is None else int(epoch)
         return self._note(module, result, scaling, number, doubts, of_temperature)
-
-    def _look_at_rows(self, result: Decomposition) -> None:
-        """Warn where rows are others than in the epoch before, on which epochs are not compared.
-
-        The uncertainty is that of the labels alone, in whatever order rows are.
-        """
-        before = self.result
-        if before is None or (
-            before.n_samples == result.n_samples
-            and math.isclose(float(before.uncertainty), float(result.uncertainty), rel_tol=1e-6)
-        ):
-            return
-        warn(
-            f"y_true of {result.n_samples} rows of this epoch are others than those of the epoch "
-            f"before, {before.n_samples} rows: epochs are compared on the same rows. Call update() "
-            "once an epoch, on all validation rows, and reset() for others."
-        )
 
     def _check_columns(self, y_true: object, y_proba: object, own: Columns) -> None:
         """Raise where labels count columns that stand otherwise than in the first epoch."""
@@ -261,7 +261,10 @@ class LeastRefinement:
         doubts: Sequence[str],
         of_temperature: Sequence[str],
     ) -> Self:
-        """Keep an epoch if it is the best so far."""
+        """Keep an epoch if it is the best so far; warn where its rows are others than before."""
+        rows = rows_of(result)
+        warn_of_other_rows(self._rows, rows)
+        self._rows = rows
         found = {name: float(getattr(result, name)) for name in _RECORDED}
         temperature = float(scaling.temperature_)
         self.result = result
@@ -348,6 +351,7 @@ class LeastRefinement:
             **{name: copy.deepcopy(getattr(self, name)) for name in _WRITTEN},
             "settings": self._said(),
             "to_say": list(self._to_say),
+            "rows": self._rows,
             "weights": self._weights,
             "classes": None if fitted is None else fitted.classes_.tolist(),
             "columns": None if fitted is None else fitted.columns_.written(),
@@ -364,22 +368,17 @@ class LeastRefinement:
         Raises
         ------
         ValueError
-            If predictions were read in another way, or the loss was another one.
+            If it is no such state, predictions were read in another way, or the loss or the method
+            was another one.
         """
-        said = self._said()
-        # Of earlier versions there are none.
-        for name, value in state_dict.get("settings", said).items():
-            if value != said[name]:
-                raise bad_value(
-                    "state_dict",
-                    f"that of a training with {name} = {value!r}",
-                    f"{name} = {said[name]!r}",
-                    "make this object with the arguments of that training",
-                )
+        check_state(state_dict, {*_WRITTEN, "weights", "to_say"}, self._said())
         self.reset()
         for name in _WRITTEN:
             setattr(self, name, copy.deepcopy(state_dict[name]))
         self._weights, self._to_say = state_dict["weights"], list(state_dict["to_say"])
+        # Earlier versions kept none.
+        rows = state_dict.get("rows")
+        self._rows = None if rows is None else (int(rows[0]), float(rows[1]))
         if self._weights is not None:
             self._fitted = self._scaling()
             self._fitted.temperature_ = state_dict["temperature"]
@@ -392,10 +391,11 @@ class LeastRefinement:
         labels = None if self.labels is None else names_given(self.labels).tolist()
         return {
             "generator": repr(self.generator),
-            "method": as_method(self.method).name,
+            "method": self.method.name,
             "from_logits": self.from_logits,
             "labels": labels,
             "pos_label": self.pos_label,
+            **settings_said(self.method),
         }
 
     def _scaling(self) -> TemperatureScaling:
@@ -404,32 +404,3 @@ class LeastRefinement:
             labels=taken_at_word(self.labels),
             pos_label=self.pos_label,
         )
-
-
-def on_cpu(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy the state of a module, tensors to the CPU."""
-    return {
-        name: value.detach().to("cpu", copy=True) if is_torch(value) else copy.deepcopy(value)
-        for name, value in state.items()
-    }
-
-
-def _check_patience(patience: Any) -> int | None:
-    if patience is None:
-        return None
-    whole = isinstance(patience, int | np.integer) and not isinstance(patience, bool)
-    if not whole or patience < 1:
-        raise bad_value(
-            "patience",
-            repr(patience),
-            "a whole number of epochs, 1 or more, or None",
-            "10 is usual",
-        )
-    return int(patience)
-
-
-def _check_min_delta(min_delta: Any) -> float:
-    number = isinstance(min_delta, Real) and not isinstance(min_delta, bool)
-    if not number or not 0 <= float(min_delta) < math.inf:
-        raise bad_value("min_delta", repr(min_delta), "a number ≥ 0", "0 is usual")
-    return float(min_delta)

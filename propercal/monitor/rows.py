@@ -10,6 +10,7 @@ import numpy.typing as npt
 from propercal._array import namespace, no_gradient, to_numpy
 from propercal._data.classes.labels import Classes
 from propercal._data.dependence.blocks import times_in_order
+from propercal._data.dependence.sorted_labels import doubt_order_of_time
 from propercal._data.inputs.lazy_tables import check_ordered, collected
 from propercal._data.predictions.predictions import Predictions
 from propercal._data.predictions.probabilities import rounding
@@ -77,6 +78,11 @@ def read(y_true: object, y_proba: object, own: Settings, reading: Convention) ->
     if found is None:
         return None
     predictions, settled, _ = found
+    doubt_order_of_time(
+        predictions,
+        "a bet on the next row then gains by the order, also from a calibrated model",
+        "Pass rows in the order in which they came; of rows without one, in a random order.",
+    )
     notion = own.reduction
     with no_gradient(predictions.prob):
         problems = list(notion.problems(predictions))

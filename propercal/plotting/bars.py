@@ -61,7 +61,11 @@ def decomposition_bars(
     ['log loss (nats)', 'brier loss']
     """
     results = _read_results(results)
-    names = _default_names(results) if names is None else read_names(names, len(results))
+    if names is None:
+        names = _default_names(results)
+    else:
+        names = read_names(names, len(results))
+        _check_names(names, results)
     axis = axes_for(ax, size=(7.4, 3.4))
     width = 0.8 / len(results)
     for i, (result, name) in enumerate(zip(results, names, strict=True)):
@@ -128,6 +132,21 @@ def _read_results(results: object) -> list[Decomposition]:
         if not isinstance(each, Decomposition):
             raise bad_value(f"results[{i}]", f"of type {type(each).__name__}", expected, fix)
     return list(found)
+
+
+def _check_names(names: Sequence[str], results: list[Decomposition]) -> None:
+    """Raise where a name is a setting of another result, and not of its own."""
+    for settings in zip(
+        *((each.generator.name, each.notion, each.method) for each in results), strict=True
+    ):
+        odd = [i for i, name in enumerate(names) if name in settings and name != settings[i]]
+        if odd:
+            raise bad_value(
+                "names",
+                list(names),
+                f"the order of the results, which are of {list(settings)}",
+                "bring both into one order, or leave names out",
+            )
 
 
 def _default_names(results: list[Decomposition]) -> list[str]:

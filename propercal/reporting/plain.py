@@ -83,6 +83,20 @@ _MEANINGS: tuple[tuple[str, str], ...] = (
         "Some predictions are a number that usually stands for none: leave such rows out.",
     ),
     (
+        r"epoch = .* comes after epoch .*, and is compared with all|forgets the .* epochs of a",
+        (
+            "Epochs of several trainings follow one another: see which of them the best epoch is "
+            "one of."
+        ),
+    ),
+    (
+        r"in one piece each, which by|is sorted by class, and cv = ",
+        (
+            "Rows seem to be sorted by what occurred, and not to be in the order in which they "
+            "came: what rests on their order means nothing."
+        ),
+    ),
+    (
         r"of \d+ rows: what came true, it seems",
         "All forecasts are what came true, of which nothing can be learnt.",
     ),

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from propercal._array import by_rows, like, namespace, no_gradient, safe_log, to_numpy
+from propercal._array import by_rows, is_numpy, like, namespace, no_gradient, safe_log, to_numpy
 from propercal._data.classes.columns import (
     OtherColumnsError,
     is_shuffled,
@@ -24,7 +24,7 @@ from propercal._data.classes.columns import (
 )
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.masks import check_masked
-from propercal._data.inputs.reading import USUAL_NAMES, Names
+from propercal._data.inputs.reading import USUAL_NAMES, Names, not_real
 from propercal._data.predictions.alignment import Aligned, align
 from propercal._data.predictions.doubted import leaves_class
 from propercal._data.predictions.lengths import check_lengths
@@ -64,11 +64,15 @@ def _columns_in(held: Aligned, n_classes: int) -> int:
             "pass one row for each place: numpy.moveaxis(p, 1, -1).reshape(-1, k) and y.ravel()",
         )
     if max(2, n_columns) != n_classes:
+        values = held.proba.values
+        if is_numpy(values) and values.dtype.kind == "O":
+            # Rows that are objects have no columns.
+            raise bad_value("y_proba", *not_real(values, held.proba.given))
         raise bad_value(
             "y_proba",
             f"{max(2, n_columns)} classes",
-            f"{n_classes}, as the sketch has",
-            "make a sketch for each set of classes",
+            f"{n_classes}, as rows before have, or n_classes says",
+            "begin anew for each set of classes",
         )
     return n_columns
 

@@ -144,7 +144,7 @@ class DecompositionDisplay:
                 "ax",
                 f"a panel of the {self.ax_.get_xlabel()!r}",
                 f"one of the {self._quantity!r}, or an empty one",
-                "draw each loss on a panel of its own",
+                "draw each loss, and each notion, on a panel of its own",
             )
         self._draw_bars(at, kwargs)
         self._draw_marks(at, name)
@@ -162,7 +162,9 @@ class DecompositionDisplay:
     def _quantity(self) -> str:
         """What the axis has."""
         units = units_of(self.result.units)
-        return literal(f"Mean {self.result.generator.name} loss{units}")
+        notion = self.result.notion
+        of = "" if as_notion(notion).whole else f", {notion}"
+        return literal(f"Mean {self.result.generator.name} loss{of}{units}")
 
     def _draw_bars(self, at: int, kwargs: dict[str, Any]) -> None:
         refinement, error = (
@@ -351,7 +353,7 @@ class DecompositionDisplay:
             with held_warnings():
                 # Labels of no column are told of below.
                 codes, found = with_labels(response, y_true, "y_prob", labels)
-            doubt_classes(y_true, held, codes, found.classes, listed=labels is not None)
+            doubt_classes(y_true, held, codes, found, listed=labels is not None)
             made = cls._of(response, y_true, "y_prob", asked, labels, name)
         else:
             rows = read_rows(y_true, y_prob, pos_label, sample_weight, groups)

@@ -17,7 +17,7 @@ from propercal._data.predictions.alignment import Aligned
 from propercal._data.predictions.doubted import doubt
 from propercal._data.rows.dimensions import of_rows
 from propercal._data.words.tokens import key
-from propercal.sklearn.responses import CALLED
+from propercal.sklearn.responses import CALLED, Response
 
 Floats = NDArray[np.floating[Any]]
 
@@ -34,9 +34,13 @@ def doubt_event(
 
 
 def doubt_classes(
-    y_true: Any, held: Held, codes: NDArray[np.int64], names: list[Any], *, listed: bool
+    y_true: Any, held: Held, codes: NDArray[np.int64], found: Response, *, listed: bool
 ) -> None:
-    """Look at labels, as numbers of columns of these classes."""
+    """Look at labels, as numbers of the columns of what was found in predictions that are held.
+
+    These may stand in another order than columns that have the names of classes.
+    """
+    names = found.classes
     by_name = held.columns is not None and {*map(key, held.columns)} == {*map(key, names)}
     classes = Classes(
         codes,
@@ -45,7 +49,7 @@ def doubt_classes(
         by_order=not (by_name or listed),
         listed=listed and not by_name,
     )
-    _look(np.asarray(held.values, dtype=np.float64), classes, _held(y_true), held)
+    _look(np.asarray(found.proba, dtype=np.float64), classes, _held(y_true), held)
 
 
 def _held(values: Any) -> Held:

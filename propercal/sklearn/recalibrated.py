@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -20,9 +22,9 @@ from sklearn.utils.validation import (
     has_fit_parameter,
 )
 
-from propercal._array import to_numpy
-from propercal._data.inputs.reading import Names
+from propercal._data.dependence.sorted_labels import are_in_pieces, are_sorted
 from propercal._data.inputs.settings import Known
+from propercal._data.predictions.weights import weights_given
 from propercal._data.words.advice import advises
 from propercal._data.words.messages import bad_value, some_names, warn
 from propercal.recalibration import TemperatureScaling
@@ -30,13 +32,8 @@ from propercal.recalibration.called import calling
 from propercal.recalibration.estimator import Recalibrator
 from propercal.recalibration.external import check_unnamed
 from propercal.sklearn.positions import check_in_one_order
-from propercal.sklearn.responses import (
-    Response,
-    as_response,
-    classes_of,
-    in_numpy,
-    respond,
-)
+from propercal.sklearn.responses import as_response, classes_of, in_numpy
+from propercal.sklearn.scores import names_of_scores, scores_of
 
 Floats = NDArray[np.floating[Any]]
 
@@ -155,6 +152,10 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         if sample_weight is not None:
+            if not isinstance(sample_weight, Real | str | Mapping):
+                sample_weight = in_numpy("sample_weight", sample_weight)
+            if not isinstance(sample_weight, Real):
+                sample_weight = weights_given(sample_weight, len(y), smallest=0)
             sample_weight = _check_sample_weight(sample_weight, X)
         if isinstance(self.cv, str):
             if params:
@@ -168,8 +169,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             scores, codes = self._of_fitted(X, y, recalibrator)
         else:
             of_fit, of_split = self._routed(sample_weight, params)
-            self.classes_, codes = np.unique(y, return_inverse=True)
-            _check_classes("y", self.classes_)
+            self.classes_, codes = self._classes_in(y)
             scores, rows = self._out_of_fold(X, y, recalibrator, of_fit, of_split)
             codes = codes[rows]
             sample_weight = None if sample_weight is None else sample_weight[rows]
@@ -178,7 +178,7 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             # Some classes may be absent from these rows, which is no doubt about their numbers.
             recalibrator.set_params(labels=Known(range(len(self.classes_))))
         weight = self._of_recalibrator(recalibrator, sample_weight)
-        with calling(_of_scores(self.estimator_, recalibrator)):
+        with calling(names_of_scores(self.estimator_, recalibrator)):
             self.recalibrator_ = recalibrator.fit(scores, codes, **weight)
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -219,17 +219,16 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         classes = classes_of(self.estimator)
         self.classes_ = np.asarray(self.estimator.classes_)
         _check_classes("estimator", self.classes_)
-        unknown = [each for each in np.unique(y).tolist() if each not in classes]
-        if unknown:
-            raise bad_value(
-                "y",
-                f"labels {some_names(unknown)}",
-                f"the classes of the fitted classifier, {some_names(classes)}",
-                "leave out their rows, or fit the classifier to them too",
-            )
-        number = {each: i for i, each in enumerate(classes)}
-        codes = np.array([number[each] for each in y.tolist()])
-        return _scores(self.estimator, X, recalibrator, classes), codes
+        return scores_of(self.estimator, X, recalibrator, classes), _codes(y, classes)
+
+    def _classes_in(self, y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return classes, those of the labels or of what stays as it was fitted, and numbers."""
+        if isinstance(self.estimator, FrozenEstimator):
+            classes = np.asarray(self.estimator.classes_)
+            return classes, _codes(y, classes_of(self.estimator))
+        classes, codes = np.unique(y, return_inverse=True)
+        _check_classes("y", classes)
+        return classes, codes
 
     def _routed(
         self, sample_weight: Any, params: dict[str, Any]
@@ -261,10 +260,11 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             params = _check_method_params(X, params=of_fit, indices=train)
             fitted = clone(self.estimator)
             fitted.fit(_safe_indexing(X, train), _safe_indexing(y, train), **params)
-            return _scores(fitted, _safe_indexing(X, test), recalibrator, classes)
+            return scores_of(fitted, _safe_indexing(X, test), recalibrator, classes)
 
         # Folds may be drawn anew each time.
         pairs = list(folds.split(X, y, **of_split))
+        _doubt_folds(y, [np.arange(len(y))[test] for _, test in pairs], self.cv)
         found = Parallel(n_jobs=self.n_jobs)(delayed(one)(*each) for each in pairs)
         rows = [np.arange(len(y))[test] for _, test in pairs]
         return np.concatenate(found), np.concatenate(rows)
@@ -284,8 +284,8 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         check_is_fitted(self)
         k = len(self.classes_)
-        scores = _scores(self.estimator_, X, self.recalibrator_, self.classes_.tolist())
-        with calling(_of_scores(self.estimator_, self.recalibrator_)):
+        scores = scores_of(self.estimator_, X, self.recalibrator_, self.classes_.tolist())
+        with calling(names_of_scores(self.estimator_, self.recalibrator_)):
             returned = self.recalibrator_.predict_proba(scores)
         columns = getattr(self.recalibrator_, "classes_", np.arange(k))
         # A table of predictions says by names which column is which.
@@ -334,6 +334,30 @@ class RecalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         return tags
 
 
+def _doubt_folds(y: Any, folds: list[NDArray[Any]], cv: Any) -> None:
+    """Warn where folds of rows that follow each other are folds of classes."""
+    if len(folds) > 1 and are_in_pieces(folds) and are_sorted(np.unique(y, return_inverse=True)[1]):
+        warn(
+            f"y is sorted by class, and cv = {cv!r} makes folds of rows that follow each other: "
+            "classifiers are fitted to other shares of the classes than they predict for. Pass a "
+            "number of folds, which have all classes, or folds that are shuffled."
+        )
+
+
+def _codes(y: Any, classes: list[Any]) -> NDArray[Any]:
+    """Return the numbers of labels among the classes of a fitted classifier, or raise."""
+    unknown = [each for each in np.unique(y).tolist() if each not in classes]
+    if unknown:
+        raise bad_value(
+            "y",
+            f"labels {some_names(unknown)}",
+            f"the classes of the fitted classifier, {some_names(classes)}",
+            "leave out their rows, or fit the classifier to them too",
+        )
+    number = {each: i for i, each in enumerate(classes)}
+    return np.array([number[each] for each in y.tolist()])
+
+
 def _check_instance(argument: str, given: Any, methods: Sequence[str], example: str) -> None:
     if isinstance(given, type) or not all(callable(getattr(given, each, None)) for each in methods):
         raise bad_value(
@@ -349,46 +373,3 @@ def _check_classes(argument: str, classes: NDArray[Any]) -> None:
         found = ("no class", "one class")[len(classes)]
         fix = "collect rows of another class"
         raise bad_value(argument, f"labels of {found}", "two classes or more", fix)
-
-
-def _scores(estimator: Any, X: Any, recalibrator: Any, classes: list[Any]) -> Floats:
-    """Return probabilities, or logits if the recalibrator takes these, with a column a class."""
-    logits = getattr(recalibrator, "from_logits", False)
-    found, own = _logits(estimator, X) if logits else respond(estimator, X)
-    if own == classes:
-        return found
-    nothing = -np.inf if logits else 0.0
-    scores = np.full((len(found), len(classes)), nothing, dtype=found.dtype)
-    scores[:, [classes.index(each) for each in own]] = found
-    return scores
-
-
-def _of_scores(estimator: Any, recalibrator: Any) -> Names:
-    """Return what errors call labels, and the scores that a recalibrator takes."""
-    response = (
-        "decision_function" if getattr(recalibrator, "from_logits", False) else "predict_proba"
-    )
-    return Names(labels="y", proba=f"{type(estimator).__name__}.{response}(X)")
-
-
-def _logits(estimator: Any, X: Any) -> Response:
-    """Return what `decision_function` does, with a column of 0 for the first of two classes."""
-    name, classes = type(estimator).__name__, classes_of(estimator)
-    if not callable(getattr(estimator, "decision_function", None)):
-        raise bad_value(
-            "estimator",
-            f"{name} without decision_function",
-            "one whose decision_function gives logits, as the recalibrator has from_logits=True",
-            "leave from_logits out of the recalibrator",
-        )
-    found = to_numpy(estimator.decision_function(X))
-    if found.ndim == 1:
-        found = np.stack([np.zeros_like(found), found], axis=1)
-    if found.shape[1] != len(classes):
-        raise bad_value(
-            "estimator",
-            f"{name}, whose decision_function gave {found.shape[1]} columns",
-            f"one for each of {len(classes)} classes",
-            "set decision_function_shape='ovr', or take one with predict_proba",
-        )
-    return Response(np.asarray(found, dtype=np.result_type(found.dtype, np.float32)), classes)

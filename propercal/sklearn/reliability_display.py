@@ -149,6 +149,10 @@ class ReliabilityDisplay:
             self._draw_bands(self.reliability)
         self.ax_.legend(loc="lower right")
         of = "" if self.pos_label is None else f" (Positive class: {self.pos_label})"
+        drawn = [each for each in self.ax_.lines if each.get_gid() == _LINE]
+        if len(drawn) > 1 and not self.ax_.get_ylabel().endswith(literal(of)):
+            # Of several events it is that of each line.
+            of = ""
         mean = "Predicted" if self.reliability is not None else "Mean predicted"
         self.ax_.set(
             xlabel=literal(f"{mean} probability{of}"),

@@ -51,6 +51,13 @@ def respond(estimator: Any, X: Any) -> Response:
     predicted = estimator.predict_proba(X)
     check_predicted(X, predicted)
     if isinstance(predicted, list | tuple):
+        if not all(np.ndim(each) == 2 for each in predicted):
+            raise bad_value(
+                "estimator",
+                f"{name}, whose predict_proba gave a {type(predicted).__name__}",
+                "an array, or a table with a column for each class",
+                "let it return numpy.array([...])",
+            )
         raise bad_value("estimator", f"{name} of several outputs", _ONE_OUTPUT, _EACH)
     found = as_response(name, predicted, classes_of(estimator))
     _check_range(name, found.proba)
@@ -63,12 +70,14 @@ def _check_range(name: str, proba: Floats) -> None:
         return
     odd = np.argwhere((proba < -_ROUNDING) | (proba > 1 + _ROUNDING))
     if len(odd):
+        of_100 = proba.min() >= 0 and proba.max() <= 100
+        percent = "them divided by 100 if these are percentages, or " if of_100 else ""
         raise bad_value(
             "estimator",
             f"{name}, whose predict_proba gave {float(proba[tuple(odd[0])]):.4g} at "
             f"{some_rows(np.unique(odd[:, 0]))}",
             "probabilities between 0 and 1",
-            "let it return scipy.special.softmax(logits, axis=1) if these are logits",
+            f"let it return {percent}scipy.special.softmax(logits, axis=1) if these are logits",
         )
 
 

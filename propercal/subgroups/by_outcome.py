@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from propercal._array import to_numpy
 from propercal._data.predictions.predictions import Predictions
@@ -18,6 +21,8 @@ def warn_of_outcomes(members: Membership, predictions: Predictions) -> None:
     if predictions.multilabel or predictions.n_samples < _FEWEST:
         return
     label, prob = (to_numpy(each) for each in (predictions.label, predictions.prob))
+    if _follow_predictions(members, prob):
+        return
     right = label == prob.argmax(axis=1)
     for made_by, words in ((label, "rows of one label"), (right, "right or wrong ones alone")):
         values = [np.unique(made_by[rows]) for rows in members.rows]
@@ -28,3 +33,27 @@ def warn_of_outcomes(members: Membership, predictions: Predictions) -> None:
                 'the error of each class use decompose(..., notion="classwise").contributions().'
             )
             return
+
+
+def _follow_predictions(members: Membership, prob: npt.NDArray[Any]) -> bool:
+    """Tell whether groups are known from predictions, such as their classes or bins of a column.
+
+    Of a model that errs in no row these are of one label each; calibrated ones are right in them.
+    """
+    if not members.is_partition:
+        return False
+    group = np.empty(len(prob), dtype=np.intp)
+    for i, rows in enumerate(members.rows):
+        group[rows] = i
+    top = prob.argmax(axis=1)
+    if all(len(np.unique(group[top == each])) == 1 for each in np.unique(top)):
+        return True
+    return any(_are_bins(column, group) for column in (*prob.T, prob.max(axis=1)))
+
+
+def _are_bins(column: npt.NDArray[Any], group: npt.NDArray[np.intp]) -> bool:
+    """Tell whether each group is an interval of values that others have none of."""
+    order = np.argsort(column, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order]))
+    values = column[order]
+    return len(cuts) < len(np.unique(group)) and bool((values[cuts] < values[cuts + 1]).all())

@@ -27,6 +27,8 @@ from propercal._data.rows.layout import Layout
 from propercal._data.words.messages import bad_value, some_names
 
 _EXPECTED = "a label for each row, a table of such labels, or a column of True and False a group"
+#: Rows without a label are together; each alone would be a group of one row.
+_OF_NONE = "give these rows one label together, such as by .fillna('unknown'), or drop them"
 #: A group of fewer says nothing; so many groups are no groups.
 _MOST = 1000
 
@@ -93,14 +95,14 @@ def read_membership(
     columns = list(_columns(groups, (y_true, y_proba), layout, argument))
     if len(columns) == 1 and columns[0][0] is None:
         held = in_order(argument, columns[0][1])
-        labels = labels_of_rows(held, n, predictions, argument)
+        labels = labels_of_rows(held, n, predictions, argument, _OF_NONE)
         found = list(_levels(argument, None, labels, held, predictions))
     else:
         read = {}
         for name, column in columns:
             its = f"{argument}[{name!r}]"
             held = in_order(its, column)
-            read[name] = labels_of_rows(held, n, predictions, its), held
+            read[name] = labels_of_rows(held, n, predictions, its, _OF_NONE), held
         marks = {name: _marks(values[predictions.rows]) for name, (values, _) in read.items()}
         # One column by itself says more: both of its values are groups.
         alone = len(read) == 1

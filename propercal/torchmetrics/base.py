@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import zlib
 from abc import abstractmethod
@@ -80,7 +81,9 @@ class ProperMetric(Metric):  # type: ignore[misc]
         self.notion = as_notion(notion)
         self.method: Method = as_method(method, **settings)
         self.confidence_level = check_confidence_level(confidence_level)
-        self.from_logits, self.labels, self.pos_label = bool(from_logits), labels, pos_label
+        # A list that is changed later says another order.
+        self.from_logits, self.labels = bool(from_logits), copy.copy(labels)
+        self.pos_label = pos_label
         self.link, self.ignore_index = link, ignore_index
         self._reader = Reader(self.from_logits, link, ignore_index, not self.notion.per_class)
         self._decomposed: Decomposition | None = None
@@ -149,11 +152,17 @@ class ProperMetric(Metric):  # type: ignore[misc]
             self._check_form(states)
         super().merge_state(incoming_state)
         self._origins, self._weighted = origins, weighted
+        self._forget_results()
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *more: Any) -> None:
         """Take states that were saved, or raise if their rows are read in another way."""
         self._check_reading("state_dict", state_dict, prefix)
         super()._load_from_state_dict(state_dict, prefix, *more)
+        self._forget_results()
+
+    def _forget_results(self) -> None:
+        """Forget what was computed: `update` and `reset` alone do so by themselves."""
+        self._computed = self._decomposed = None
 
     def _check_reading(self, argument: str, states: Mapping[str, Any], prefix: str = "") -> None:
         """Raise unless states are of rows that are read as those of this metric."""
@@ -236,6 +245,7 @@ class ProperMetric(Metric):  # type: ignore[misc]
         """
         if self._dtype_convert:
             exclude_state = [name for name in self._defaults if name != "preds"]
+            self._forget_results()
         return super()._apply(fn, exclude_state)
 
     @abstractmethod

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from propercal._data.predictions.unrelated import looked_at_together
 from propercal._data.words.messages import bad_value, held_warnings, warn
 from propercal._progress import part
 from propercal._results.flat import BOUND
@@ -66,7 +68,8 @@ class Cells:
         import xarray as xr
 
         lazy = any(each.chunks is not None for each in self.arrays.values())
-        numbers = self._numbers(lazy)
+        with nullcontext() if lazy else looked_at_together():
+            numbers = self._numbers(lazy)
         if not lazy:
             self._say()
         found: dict[Hashable, xr.DataArray] = {}

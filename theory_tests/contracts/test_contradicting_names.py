@@ -375,3 +375,16 @@ def test_digits_that_are_no_decimals_are_digits(name: str) -> None:
     for names in (["c²", "c⁰", "c¹"], ["②", "⓪", "①"], ["p₂", "p₀", "p₁"]):
         refused(r"y_true = the names \[0, 1, 2\]: expected names of columns", CODES, P.set_axis(names, axis=1))
         check(THREE, CODES, P.set_axis([names[i] for i in (1, 2, 0)], axis=1))
+
+
+# ---------------------------------------------------------------- marks of tokenizers
+
+@pytest.mark.parametrize("mark", ["Ġ", "Ċ", "▁", " "])
+def test_tokens_of_the_names_of_classes_are_near_them(mark: str) -> None:
+    """As `convert_ids_to_tokens` has a blank, or a new line, before a word."""
+    words, turned = np.array(list("abc"))[CODES], P.iloc[:, [2, 0, 1]]
+    tokens = turned.set_axis([f"{mark}{name}" for name in "cab"], axis=1)
+    refused(r"y_proba|y_true|labels", words, tokens)
+    refused(r"y_proba|y_true|labels", words, tokens, labels=list("abc"))
+    refused("pos_label = 'legit'", WORDS, pd.Series(SCORE, name=f"{mark}fraud"), pos_label="legit")
+    check(TWO, WORDS, pd.Series(SCORE, name=f"{mark}fraud"), pos_label="fraud")

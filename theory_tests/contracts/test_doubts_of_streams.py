@@ -327,12 +327,14 @@ def test_doubts_that_rows_cannot_come_to_are_refused(change: Any, monkeypatch: p
             kind.from_bytes(data)
 
 
+@pytest.mark.parametrize("name", [None, "mortality"])
 @pytest.mark.parametrize("stream", OF_WORDS)
-def test_a_class_that_the_caller_says_is_looked_at_as_in_memory(stream: Stream) -> None:
-    """Of words somebody has to say one, which may be the other one."""
+def test_a_class_that_the_caller_says_is_looked_at_as_in_memory(stream: Stream, name: str | None) -> None:
+    """Of words somebody has to say one, which may be the other one; a name may say none."""
     rng = np.random.default_rng(3)
     score = rng.beta(0.6, 0.8, 300)
     labels = np.array(["no", "yes"])[(rng.random(300) < score).astype(int)]
+    score = score if name is None else pytest.importorskip("pandas").Series(score, name=name)
     wrong: list[dict[str, Any]] = [{"pos_label": "no"}, {"labels": ["yes", "no"]}]
     right: list[dict[str, Any]] = [{"pos_label": "yes"}, {"labels": ["no", "yes"]}]
     for options in wrong:

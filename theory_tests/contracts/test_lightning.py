@@ -130,6 +130,37 @@ def test_going_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert all(torch.allclose(each, two.state_dict()[name]) for name, each in one.state_dict().items())
 
 
+def test_a_callback_begins_anew_with_another_training(tmp_path: Path) -> None:
+    """As a loop over folds has it: each keeps an epoch of its own."""
+    package = importlib.import_module("lightning.pytorch")
+    callback, (train, valid) = StopAtLeastRefinement(patience=None, **QUICK), loaders()
+    run, first = trainer(package, callback, tmp_path, max_epochs=3), network(package)
+    run.fit(first, train, valid)
+    # The same training goes on, of the same trainer or from a state that was loaded.
+    run.fit_loop.max_epochs = 4
+    run.fit(first, train, valid)
+    assert [each["epoch"] for each in callback.kept.history] == [0, 1, 2, 3]
+    callback.load_state_dict(callback.state_dict())
+    trainer(package, callback, tmp_path, max_epochs=1).fit(first, train, valid)
+    assert len(callback.kept.history) == 5
+    second = network(package)
+    with pytest.warns(UserWarning, match=r"forgets the 5 epochs of a training before, .* Make a callback for each"):
+        trainer(package, callback, tmp_path, max_epochs=2).fit(second, train, valid)
+    alone = StopAtLeastRefinement(patience=None, **QUICK)
+    trainer(package, alone, tmp_path, max_epochs=2).fit(network(package), train, valid)
+    assert callback.kept.history == alone.kept.history
+    assert all(torch.equal(each, second.state_dict()[name]) for name, each in alone.kept.weights.items())
+
+
+@pytest.mark.filterwarnings("ignore:Your `val_dataloader`'s sampler has shuffling enabled:UserWarning")
+def test_validations_of_other_rows_are_said(tmp_path: Path) -> None:
+    package = importlib.import_module("lightning.pytorch")
+    callback, (train, valid) = StopAtLeastRefinement(patience=None, **QUICK), loaders()
+    drawn = torch.utils.data.RandomSampler(valid.dataset, num_samples=100, generator=torch.Generator().manual_seed(0))
+    with pytest.warns(UserWarning, match=r"of this epoch are others than those of the epoch before, 100 rows: .* that a loader draws anew"):
+        trainer(package, callback, tmp_path, max_epochs=2).fit(network(package), train, torch.utils.data.DataLoader(valid.dataset, 64, sampler=drawn))
+
+
 DDP = """
 import sys, warnings
 warnings.simplefilter("ignore")

@@ -10,7 +10,7 @@ import pytest
 
 from propercal import CalibrationSketch, decompose
 from propercal._data.predictions.predictions import validate
-from propercal._data.words.of_choice import say_right, says_logarithm, says_no_class, says_predicted
+from propercal._data.words.of_choice import say_right, says_logarithm, says_one_of, says_predicted
 
 SETTINGS: dict[str, Any] = {"generator": "brier", "method": "risk", "bandwidth": 0.1}
 #: Probabilities that are near 1 in some rows, and what occurred.
@@ -107,8 +107,8 @@ def test_words() -> None:
     assert not any(map(says_logarithm, ("logit", "log_odds", "prob", "log", "logistic_prob", "catalog_p", None)))
     assert all(map(says_predicted, ("y_pred", "predicted", "prediction", "yhat", "y_hat", "pred_label", "predicted_class")))
     assert not any(map(says_predicted, ("y", "label", "hat", "predicted_default", "target", None)))
-    assert all(map(says_no_class, ("score", "confidence", "prediction_score", "max_prob", None)))
-    assert not any(map(says_no_class, ("fraud", "p_fraud", "positive", "p_yes")))
+    assert not any(says_one_of(each, "yes", "no") for each in ("score", "mortality", "SAPS II", "positive", None))
+    assert all(says_one_of(each, "yes", "no") for each in ("yes", "p_yes", "P(no)"))
     assert say_right("is_correct")
     assert not say_right(None, "label", "fraud")
 

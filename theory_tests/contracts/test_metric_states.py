@@ -15,7 +15,7 @@ pytest.importorskip("torchmetrics")
 
 from propercal import decompose  # noqa: E402
 from propercal.simulation import TemperatureScaledSimplex  # noqa: E402
-from propercal.torchmetrics import ProperCalibrationError, StreamingCalibrationError  # noqa: E402
+from propercal.torchmetrics import ProperCalibrationError, Refinement, StreamingCalibrationError  # noqa: E402
 
 N = 300
 QUICK: dict[str, Any] = {"method": "risk", "bandwidth": 0.1}
@@ -45,7 +45,6 @@ def test_sums_over_rows_keep_their_digits(dtype: Any) -> None:
     metric.update(torch.as_tensor(P), torch.as_tensor(Y), torch.as_tensor(WEIGHT))
     before = metric.decomposition().to_dict()
     metric.set_dtype(dtype)
-    metric._computed = None
     assert metric.decomposition().to_dict() == before
 
 
@@ -204,3 +203,42 @@ def test_metrics_are_merged_once(make: Any, copied: Any) -> None:
     second.update(p[:7], y[:7])
     first.merge_state(second)
     assert first._n_rows() == N + 7
+
+
+@pytest.mark.parametrize("make", [lambda: ProperCalibrationError(**QUICK), lambda: Refinement(**QUICK), lambda: StreamingCalibrationError(3)], ids=["rows", "refinement", "sums"])
+@pytest.mark.parametrize("how", ["merge_state", "merge_state of a dict", "load_state_dict"])
+def test_what_was_computed_before_other_states_came_is_forgotten(make: Any, how: str) -> None:
+    p, y = torch.as_tensor(P), torch.as_tensor(Y)
+    first, second, whole = (make() for _ in range(3))
+    for metric in (first, second, whole):
+        metric.persistent(True)
+    first.update(p[:150], y[:150])
+    second.update(p[150:], y[150:])
+    whole.update(p, y)
+    assert first.decomposition().n_samples == 150
+    first.compute()
+    if how == "load_state_dict":
+        first.load_state_dict(whole.state_dict())
+    else:
+        first.merge_state(second if how == "merge_state" else second.metric_state)
+    found = first.compute()
+    result = first.decomposition()
+    assert result.n_samples == N
+    assert float(found) == pytest.approx(float(getattr(result, first.term)), rel=1e-6)
+    assert float(result.risk) == pytest.approx(float(whole.decomposition().risk), rel=1e-9)
+
+
+def test_predictions_of_another_type_are_computed_anew() -> None:
+    metric = ProperCalibrationError(**QUICK)
+    metric.update(torch.as_tensor(P), torch.as_tensor(Y))
+    before = metric.compute()
+    metric.set_dtype(torch.float16)
+    assert metric.compute().dtype == torch.float32 != before.dtype
+
+
+def test_a_list_of_labels_that_is_changed_later_says_nothing() -> None:
+    labels = [0, 1, 2]
+    metric = ProperCalibrationError(**QUICK, labels=labels)
+    labels.reverse()
+    metric.update(torch.as_tensor(P), torch.as_tensor(Y))
+    assert float(metric.compute()) == pytest.approx(decompose(Y, P, **QUICK).calibration_error, rel=1e-9)

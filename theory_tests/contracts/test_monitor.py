@@ -68,7 +68,7 @@ def test_one_column_is_that_of_two() -> None:
 @pytest.mark.parametrize(("change", "message"), [
     (lambda m, y, p: m.update(y, p, np.ones(len(y))), "sample_weight = a ndarray: expected None, since a bet raised to"),
     (lambda m, y, p: m.update(y, p * 0.95), r"a sum of 0.95 at rows 0, 1"),
-    (lambda m, y, p: m.update(y, p[:, :2]), "y_proba = 2 classes: expected 3, as the sketch has"),
+    (lambda m, y, p: m.update(y, p[:, :2]), "y_proba = 2 classes: expected 3, as rows before have"),
     (lambda m, y, p: m.update(y + 1, p), "y_true = 3"),
     (lambda m, y, p: m.update(np.eye(3)[y] + np.eye(3)[(y + 1) % 3], p), "canonical"),
     (lambda m, y, p: m.update(y, np.where(np.arange(len(y))[:, None] == 3, np.nan, p)), "nan at row 3"),

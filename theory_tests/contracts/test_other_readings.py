@@ -328,7 +328,11 @@ def test_a_class_that_the_caller_says_of_a_column_without_a_name() -> None:
     words, proba = np.where(CODES == 0, "y", "n"), PROBA[:, 0]
     right = float(2 * ((proba - (CODES == 0)) ** 2).mean())
     assert risk(words, proba, pos_label="y") == risk(words, 1 - proba, pos_label="n") == pytest.approx(right, rel=1e-12)
-    for column in (1 - proba, pd.Series(1 - proba, name="score")):
+    # Names that say no class at all say as little as no name.
+    named = [pd.Series(1 - proba, name=name) for name in ("score", "mortality", "SAPS II", "xgb_v2", "col7")]
+    for column in (1 - proba, *named):
         with pytest.warns(UserWarning, match=r"read as the probability of 'y', though by y_proba labels are e\^\d+ times as probable if it is that of 'n'\. Pass pos_label"):
             risk(words, column, pos_label="y")
+    for column in named:
+        risk(words, column, pos_label="n")
     risk(words, pd.Series(1 - proba, name="y"), pos_label="y")

@@ -212,6 +212,16 @@ def test_decomposition_bars_are_the_terms_with_their_intervals() -> None:
     assert decomposition_bars(found[0]).get_ylabel() == "value (nats)"
 
 
+def test_names_of_bars_that_are_those_of_another_result_are_refused() -> None:
+    y_true, y_proba, _ = TemperatureScaledSimplex(3).sample(60, random_state=0)
+    results = decompose(y_true, y_proba, generator=["log", "brier"], method="risk", bandwidth=0.1)
+    for names in (["log", "brier"], ["brier score", "log loss"], ["a", "brier"]):
+        decomposition_bars(results, names=names)
+    with pytest.raises(ValueError, match=r"names = \['brier', 'log'\]: expected the order of the results, which are of \['log', 'brier'\]"):
+        decomposition_bars(results, names=["brier", "log"])
+    plt.close("all")
+
+
 def test_an_infinite_term_has_no_bar() -> None:
     p = np.array([[1.0, 0.0], [0.5, 0.5], [0.4, 0.6], [0.3, 0.7]])
     with pytest.warns(UserWarning, match="infinite"):

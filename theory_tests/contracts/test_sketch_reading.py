@@ -351,3 +351,12 @@ def test_the_first_column_may_be_of_the_first_class_that_is_listed(make: Any) ->
     after.update(words, 1 - column.to_numpy())
     with pytest.raises(ValueError, match="'no', as in rows before; pass the same column"):
         after.update(words, column)
+
+
+@pytest.mark.parametrize("make", [lambda: CalibrationSketch(3), lambda: CalibrationMonitor(3)], ids=["sketch", "monitor"])
+def test_rows_that_are_dictionaries_are_told(make: Any) -> None:
+    """As they come from a service, one by one or many."""
+    row = {"a": 0.2, "b": 0.3, "c": 0.5}
+    for n in (1, 30):
+        with pytest.raises(ValueError, match=r"^y_proba = values of type object, \{'a': 0.2, .* make them columns, by pandas.DataFrame\(list\(\.\.\.\)\)"):
+            make().update(["a"] * n, [row] * n)

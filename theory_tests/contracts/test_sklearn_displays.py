@@ -242,6 +242,19 @@ def test_bad_predictions_are_refused(y: Any, p: Any, options: dict[str, Any], me
         ReliabilityDisplay.from_predictions(y, p, **options)
 
 
+def test_a_panel_of_two_events_says_neither_on_its_axes() -> None:
+    words = np.array(["no", "yes"])[Y[1::2]]
+    first = Quick.from_predictions(words, P[:, 1], pos_label="yes", strategy="uniform")
+    assert first.ax_.get_ylabel() == "Fraction of positives (Positive class: yes)"
+    Quick.from_predictions(words, P[:, 1], pos_label="yes", strategy="uniform", ax=first.ax_)
+    assert first.ax_.get_ylabel() == "Fraction of positives (Positive class: yes)"
+    for event, column in (("no", P[:, 0]), ("yes", P[:, 1])):
+        Quick.from_predictions(words, column, pos_label=event, strategy="uniform", ax=first.ax_)
+        assert first.ax_.get_ylabel() == "Fraction of positives"
+        assert first.ax_.get_xlabel() == "Mean predicted probability"
+    plt.close("all")
+
+
 def test_a_bar_ends_at_the_risk() -> None:
     shown = DecompositionDisplay.from_estimator(MODEL, X[1::2], Y[1::2], generator="brier")
     result = decompose(Y[1::2], P, generator="brier")
@@ -258,6 +271,8 @@ def test_a_bar_ends_at_the_risk() -> None:
     assert legend(shown.ax_) == ["Refinement", "Calibration error", "Best constant prediction"]
     with pytest.raises(ValueError, match="ax = a panel of the 'Mean brier loss': expected one of the 'Mean log loss"):
         DecompositionDisplay.from_predictions(Y[1::2], P, method=Risk(bandwidth=0.1), ax=shown.ax_)
+    with pytest.raises(ValueError, match=r"expected one of the 'Mean brier loss, top-label'.*each notion, on a panel of its own"):
+        DecompositionDisplay.from_predictions(Y[1::2], P, generator="brier", notion="top-label", method=Risk(bandwidth=0.1), ax=shown.ax_)
     by_column = DecompositionDisplay.from_predictions(Y[1::2], P[:, 1], generator="brier", ref_line=False)
     assert by_column.result.risk == pytest.approx(result.risk)
     assert by_column.ref_line_ is None
@@ -317,6 +332,9 @@ def test_predictions_that_contradict_how_they_are_read_give_a_warning() -> None:
     draw: Any = DecompositionDisplay.from_predictions
     right = draw(names[codes], pd.DataFrame(proba, columns=names), **options).result.risk
     assert draw(names[codes], proba[:, [2, 0, 1]], labels=list("cab"), **options).result.risk == pytest.approx(right, rel=1e-12)
+    # Columns that are named after classes come in any order, which is not that of labels=.
+    turned = pd.DataFrame(proba, columns=names)[["c", "a", "b"]]
+    assert draw(names[codes], turned, labels=list("abc"), **options).result.risk == pytest.approx(right, rel=1e-12)
     columns = r"^y_prob has columns.* though by y_prob labels are e\^\d+ times as probable"
     rows = r"^y_prob has the index .* y_prob labels are e\^\d+ times as probable if y_prob is sorted by its index"
     shuffled = pd.Series(proba[:, 0]).iloc[order]

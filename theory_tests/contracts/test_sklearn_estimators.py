@@ -13,7 +13,7 @@ pytest.importorskip("sklearn", minversion="1.6")
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine, make_classification
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError, SkipTestWarning
 from sklearn.frozen import FrozenEstimator
@@ -24,7 +24,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.utils import estimator_checks
 from sklearn.utils.validation import check_is_fitted
 
@@ -261,3 +261,50 @@ def test_weights_go_to_whichever_takes_some() -> None:
         for classifier, cv in ((KNeighborsClassifier(), 2), (GaussianNB().fit(X, y), "prefit")):
             with pytest.raises(ValueError, match=f"recalibrator = {name}, whose fit takes no sample_weight"):
                 RecalibratedClassifier(classifier, recalibrator, cv=cv).fit(X, y, sample_weight=weight)
+
+
+def test_decisions_of_pairs_of_classes_are_no_logits() -> None:
+    """Of three classes there are three pairs of them: decisions are those of an SVC with "ovo"."""
+    x, y = load_wine(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    train, test = np.split(rows, 2)
+
+    def fitted(kind: Any, shape: str) -> RecalibratedClassifier:
+        return RecalibratedClassifier(kind(make_pipeline(StandardScaler(), SVC(decision_function_shape=shape))), TemperatureScaling(from_logits=True), cv=3).fit(x[train], y[train])
+
+    def searched(model: Any) -> Any:
+        return GridSearchCV(model, {"svc__C": [1.0]}, cv=2)
+
+    for kind in (lambda model: model, searched):
+        with pytest.raises(ValueError, match=r"whose decision_function gave 3 columns, of pairs of classes: expected one for each of 3 classes; let its decision_function_shape be 'ovr'"):
+            fitted(kind, "ovo")
+        assert fitted(kind, "ovr").score(x[test], y[test]) > 0.9
+    frozen = make_pipeline(StandardScaler(), FrozenEstimator(SVC(decision_function_shape="ovo").fit(x, y)))
+    with pytest.raises(ValueError, match="of pairs of classes"):
+        RecalibratedClassifier(frozen, TemperatureScaling(from_logits=True)).fit(x, y)
+
+
+def test_labels_that_a_frozen_classifier_knows() -> None:
+    """As cv="prefit" reads them: y may be without some of its classes, and has no others."""
+    x, codes = make_classification(300, n_informative=4, n_classes=3, random_state=0)
+    model = LogisticRegression().fit(x[:150], codes[:150])
+    rest, y = x[150:][codes[150:] < 2], codes[150:][codes[150:] < 2]
+    frozen, prefit = (RecalibratedClassifier(each, cv=cv).fit(rest, y) for each, cv in ((FrozenEstimator(model), 3), (model, "prefit")))
+    assert frozen.classes_.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(frozen.predict_proba(rest), prefit.predict_proba(rest), rtol=1e-6)
+    for labels, said in ((y + 2, r"\[3\]"), (np.array(["a", "b"])[y], r"\['a', 'b'\]")):
+        with pytest.raises(ValueError, match=rf"^y = labels {said}: expected the classes of the fitted classifier, \[0, 1, 2\]"):
+            RecalibratedClassifier(FrozenEstimator(model)).fit(rest, labels)
+    with pytest.raises(ValueError, match=r"^estimator = Pipeline of the classes \[0, 1, 2\]: expected those of y, \[0, 1\]; .*let cv be 'prefit'"):
+        RecalibratedClassifier(make_pipeline(FrozenEstimator(model))).fit(rest, y)
+
+
+def test_weights_of_a_recalibrated_classifier_are_read_as_elsewhere() -> None:
+    x, y = make_classification(200, random_state=0)
+    weight = np.where(y == 1, 5.0, 1.0)
+    model = RecalibratedClassifier(LogisticRegression(), cv=3)
+    right = model.fit(x, y, sample_weight=weight).recalibrator_.temperature_
+    assert model.fit(x, y, sample_weight=weight[:, None]).recalibrator_.temperature_ == right
+    for wrong in ({0: 1.0, 1: 5.0}, "balanced", weight.astype(str), np.where(y == 1, np.nan, 1.0)):
+        with pytest.raises(ValueError, match=r"^sample_weight = .*: expected"):
+            model.fit(x, y, sample_weight=wrong)

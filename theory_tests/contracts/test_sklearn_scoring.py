@@ -250,7 +250,19 @@ class Logits(GaussianNB):  # type: ignore[misc]
         return np.log(super().predict_proba(X) + 1e-9)
 
 
+class Percent(GaussianNB):  # type: ignore[misc]
+    def predict_proba(self, X: Any) -> Any:
+        return 100 * super().predict_proba(X)
+
+
+class Listed(GaussianNB):  # type: ignore[misc]
+    def predict_proba(self, X: Any) -> Any:
+        return super().predict_proba(X).tolist()
+
+
 @pytest.mark.parametrize(("model", "y", "message"), [
+    (lambda: Percent().fit(X, TWO), TWO, "let it return them divided by 100 if these are percentages, or scipy.special.softmax"),
+    (lambda: Listed().fit(X, TWO), TWO, r"Listed, whose predict_proba gave a list: expected an array, .*; let it return numpy.array"),
     (lambda: Logits().fit(X, TWO), TWO, r"estimator = Logits, whose predict_proba gave .*expected probabilities between 0 and 1; let it return scipy.special.softmax"),
     (lambda: MultiOutputClassifier(GaussianNB()).fit(X, np.column_stack([TWO, TWO])), TWO, "of several outputs: expected a classifier of one"),
     (lambda: RandomForestClassifier(5).fit(X, np.column_stack([TWO, CODES])), TWO, "RandomForestClassifier of several outputs"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -235,7 +236,7 @@ def test_training_for_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"from_logits": False}, {"generator": "brier"}, {"labels": ["c", "a", "b"]}, {"pos_label": 1}, {"method": "risk"}], ids=str
+    "other", [{"from_logits": False}, {"generator": "brier"}, {"labels": ["c", "a", "b"]}, {"pos_label": 1}, {"method": "risk"}, {"n_folds": 4}, {"kernel": None}, {"recalibrator": TemperatureScaling()}], ids=str
 )
 def test_a_state_is_of_the_arguments_of_its_training(other: dict[str, Any]) -> None:
     state = LeastRefinement(labels=["a", "b", "c"] if "labels" in other else None).state_dict()
@@ -294,5 +295,54 @@ def test_epochs_of_other_rows_are_said() -> None:
     for rows in (slice(50, None), slice(None, 150)):
         with pytest.warns(UserWarning, match="of this epoch are others than those of the epoch before"):
             kept.update(Module(), y[rows], logits[rows])
+    state = kept.state_dict()
+    for again in (pickle.loads(pickle.dumps(kept)), LeastRefinement(patience=None, **QUICK)):  # noqa: S301
+        again.load_state_dict(state)
+        with pytest.warns(UserWarning, match="of this epoch are others than those of the epoch before"):
+            again.update(Module(), y[:100], logits[:100])
+        again.load_state_dict(state)
+        again.update(Module(), y[:150], logits[:150])
     kept.reset()
     kept.update(Module(), y, logits)
+
+
+def test_numbers_of_epochs() -> None:
+    """A second module that is measured without reset() is compared with the first."""
+    (y, logits), *_ = epochs([0])
+    kept = LeastRefinement(patience=None, **QUICK)
+    wrongs: list[Any] = ["last", "3", 1.7, math.nan, True, np.array([1, 2])]
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match=r"^epoch = .*: expected a whole number; leave it out"):
+            kept.update(Module(), y, logits, epoch=wrong)
+    assert kept.history == []
+    numbers: list[Any] = [-1, np.int64(6), 7, 7]
+    for number in numbers:
+        kept.update(Module(), y, logits, epoch=number)
+    with pytest.warns(UserWarning, match=r"epoch = 0 comes after epoch 7, and is compared .* Call reset\(\) before another"):
+        kept.update(Module(), y, logits, epoch=0)
+    kept.reset()
+    assert kept.update(Module(), y, logits, epoch=0).epoch == 0
+
+
+@pytest.mark.parametrize("state", [{}, {"weight": 1, "bias": 2}, None, [1]], ids=str)
+def test_other_states_are_refused(state: Any) -> None:
+    with pytest.raises(ValueError, match=r"^state_dict = a .*: expected what state_dict\(\) of a LeastRefinement returned"):
+        LeastRefinement().load_state_dict(state)
+
+
+def test_states_of_other_bandwidths_and_of_equal_objects() -> None:
+    class Own(TemperatureScaling):
+        __repr__ = object.__repr__
+
+    state = LeastRefinement(**QUICK).state_dict()
+    with pytest.raises(ValueError, match=r"^state_dict = that of a training with bandwidth = 0\.1: expected bandwidth = 2\.0"):
+        LeastRefinement(method="risk", bandwidth=2.0).load_state_dict(state)
+    LeastRefinement(recalibrator=Own()).load_state_dict(LeastRefinement(recalibrator=Own()).state_dict())
+
+
+def test_a_list_of_labels_that_is_changed_later_says_nothing() -> None:
+    (y, logits), *_ = epochs([0])
+    labels = [0, 1, 2]
+    kept, usual = LeastRefinement(labels=labels, **QUICK), LeastRefinement(**QUICK)
+    labels.reverse()
+    assert kept.update(Module(), y, logits).refinement == usual.update(Module(), y, logits).refinement

@@ -131,3 +131,28 @@ def test_a_column_that_says_the_contrary_of_its_name_is_told(name: str) -> None:
     assert decompose(label, pd.Series(proba[:, 1], name=name), **OPTIONS).risk == pytest.approx(right, rel=1e-12)
     with pytest.warns(UserWarning, match=r"^y_proba tells nothing of y_true, but the contrary, as far as 200 rows show: labels are less probable"):
         decompose(label, pd.Series(proba[:, 0], name=name), **OPTIONS)
+
+
+def test_places_of_another_order_are_doubted_together() -> None:
+    """Of stations that one side alone names, each has too few rows to tell."""
+    xr = pytest.importorskip("xarray")
+    from propercal.xarray import decompose as decompose_places
+    from propercal.xarray import paired_difference as difference_of_places
+
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet([0.8] * 3, (4, 80))
+    label = (rng.random((4, 80, 1)) > proba.cumsum(axis=2)[..., :-1]).sum(axis=2)
+    x = xr.DataArray(proba, {"station": list("wxyz")}, ("station", "time", "class"))
+    y = xr.DataArray(label, dims=("station", "time"))
+    options: dict[str, Any] = {"class_dim": "class", "reduce_dims": "time", **OPTIONS}
+    right = ((proba - np.eye(3)[label]) ** 2).sum(axis=2).mean(axis=1)
+    np.testing.assert_allclose(decompose_places(y, x, **options).risk, right)
+    named = y.assign_coords(station=list("wxyz"))
+    np.testing.assert_allclose(decompose_places(named, x[[2, 0, 3, 1]], **options).risk.sel(station=list("wxyz")), right)
+    with pytest.warns(UserWarning, match="^y_proba tells nothing of y_true, as far as 320 rows show"):
+        decompose_places(y, x[[2, 0, 3, 1]], **options)
+    with pytest.warns(UserWarning, match="^y_proba tells nothing of y_true, as far as 316 rows show"):
+        decompose_places(y.isel(time=slice(1, None)), x.isel(time=slice(79)), **options)
+    kinds = {name: options[name] for name in ("class_dim", "reduce_dims", "generator")}
+    with pytest.warns(UserWarning, match="^y_proba_b tells nothing of y_true, as far as 320 rows show"):
+        difference_of_places(y, x, x[[2, 0, 3, 1]].drop_vars("station"), term="risk", **kinds)

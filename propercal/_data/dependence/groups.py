@@ -22,6 +22,7 @@ from propercal._data.dependence.group_names import (
     named_alike,
     warn_of_unknown,
 )
+from propercal._data.dependence.sorted_labels import doubt_order_of_time
 from propercal._data.inputs.held import Held
 from propercal._data.inputs.lazy_tables import collected, step_in_any_order
 from propercal._data.inputs.masks import check_fills, filled
@@ -73,6 +74,11 @@ def validate_groups(
     held = align(y_true, y_proba, groups, layout=layout, called=called)
     n = int(held.proba.values.shape[0])
     if blocks is not None:
+        doubt_order_of_time(
+            found,
+            "blocks of rows that follow each other are then blocks of one label",
+            "Pass rows in the order in which they came; of rows without one leave blocks out.",
+        )
         return numbered_groups(found, np.arange(n) // block_length(blocks, n), "blocks")
     assert held.weight is not None  # noqa: S101  # groups take its place
     if sample_weight is not None:
@@ -135,10 +141,21 @@ def check_in_one_order(
     check_others(held, other, argument, other_argument)
 
 
+#: What to do with rows without a label, of groups that depend on each other within.
+_ALONE = "give rows that depend on no others a label of their own, or drop them"
+
+
 def labels_of_rows(
-    held: Held, n: int, predictions: Predictions, argument: str = "groups"
+    held: Held,
+    n: int,
+    predictions: Predictions,
+    argument: str = "groups",
+    of_none: str = _ALONE,
 ) -> npt.NDArray[Any]:
-    """Return the labels of groups (n,), those of all rows that count being there, or raise."""
+    """Return the labels of groups (n,), those of all rows that count being there, or raise.
+
+    `of_none` says what to do with rows that have none.
+    """
     counted = np.zeros(n, dtype=bool)
     counted[predictions.rows] = True
     if len(held.values) == n:
@@ -178,7 +195,7 @@ def labels_of_rows(
             argument,
             f"missing values at {some_rows(held.given(rows[odd]))}",
             "a group for each row",
-            "give rows that depend on no others a label of their own, or drop them",
+            of_none,
         )
     check_present(argument, used, rows, held)
     if values.dtype.kind == "f":

@@ -43,7 +43,7 @@ from propercal._data.predictions.unrelated import doubt_relation
 from propercal._data.words.messages import held_warnings, warn
 from propercal._data.words.of_choice import (
     say_right,
-    says_no_class,
+    says_one_of,
     says_percent,
     says_predicted,
 )
@@ -190,7 +190,7 @@ def leaves_class(classes: Classes, name: Any) -> bool:
     That may be the other one, as a list of columns may be in another order.
     """
     words = any(isinstance(each, str) for each in classes.names)
-    return classes.unsaid or (words and says_no_class(name, *classes.names))
+    return classes.unsaid or (words and not says_one_of(name, *classes.names))
 
 
 def _has_zero_left_out(labels: Held, used: Used) -> bool:

@@ -77,7 +77,7 @@ def read_columns(
             names.proba,
             f"{shape[0]} row",
             "n ≥ 2",
-            "leave-one-out estimates need at least two predictions",
+            "pass more rows: nothing is estimated from a single one",
         )
     return exact, dtype
 

@@ -19,6 +19,9 @@ sums over rows, so that it is asked of the chunks of a stream together too.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -35,6 +38,10 @@ Floats = npt.NDArray[np.floating[Any]]
 _EXPECTED, _SEEN = 8.0, 2.0
 _NOISE = 1e-9
 _TINY = 1e-300
+
+
+#: What is asked of several samples, such as places, which are looked at together at last.
+_TOGETHER: ContextVar[dict[str, list[tuple[Gain, int]]] | None] = ContextVar("gains", default=None)
 
 
 class Gain(NamedTuple):
@@ -79,7 +86,33 @@ class Gain(NamedTuple):
 
 def doubt_relation(log_prob: Floats, label: npt.NDArray[np.int64], called: Names) -> bool:
     """Warn, and tell, where predictions (n, k) tell nothing of labels (n,)."""
-    return gain_of_own_rows(log_prob, label).doubt(len(label), called)
+    gain = gain_of_own_rows(log_prob, label)
+    together = _TOGETHER.get()
+    if together is not None:
+        together.setdefault(called.proba, []).append((gain, len(label)))
+    return gain.doubt(len(label), called)
+
+
+@contextmanager
+def looked_at_together() -> Iterator[None]:
+    """Warn where predictions of several samples together tell nothing of the labels, if none does.
+
+    Each has an order of its own, so that what is seen and expected adds up, and so do variances.
+    """
+    token = _TOGETHER.set({})
+    try:
+        yield
+        found = _TOGETHER.get() or {}
+    finally:
+        _TOGETHER.reset(token)
+    for name, gains in found.items():
+        # Of others it was asked.
+        several = [each for each in gains if 0 < each[0].expected < _EXPECTED]
+        if len(several) < 2:
+            continue
+        sums = zip(*(gain for gain, _ in several), strict=True)
+        seen, expected = (sum(each) / sqrt(len(several)) for each in sums)
+        Gain(seen, expected).doubt(sum(n for _, n in several), Names(proba=name))
 
 
 def gain_of_own_rows(log_prob: Floats, label: npt.NDArray[np.int64]) -> Gain:

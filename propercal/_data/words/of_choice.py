@@ -43,17 +43,21 @@ def say_answers(name: Any, classes: Sequence[Any]) -> bool:
     return not _WRONG.isdisjoint(tokens(classes[0]))
 
 
-def says_no_class(name: Any, *classes: Any) -> bool:
-    """Tell whether the name of one column says nothing of which of the classes it is of."""
+def says_no_class(name: Any) -> bool:
+    """Tell whether the name of one column says nothing of which class it is of."""
     if name is None:
         return True
-    said, words = set(content(name)), set(tokens(name))
-    if any(words.issuperset(tokens(each)) for each in classes if tokens(each)):
-        return False
+    said = set(content(name))
     if "top" in said:
         # In top-1 the number is no class.
         said -= {1}
     return said <= (OF_NO_CLASS - _OF_CLASS_1) | _OF_CHOICE
+
+
+def says_one_of(name: Any, *classes: Any) -> bool:
+    """Tell whether the name of one column has the words of a class."""
+    words = set() if name is None else set(tokens(name))
+    return any(words.issuperset(tokens(each)) for each in classes if tokens(each))
 
 
 def says_predicted(name: Any) -> bool:

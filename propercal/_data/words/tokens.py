@@ -27,6 +27,8 @@ _TOKEN = re.compile(
     r"(?<![^\W_])-\d+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+[\u0304\u0305]?|(?<=[^\W_])[+#]+(?![^\W_])"
     r"|[-+](?=[\s)\]}]*$)|(?<!-)>|<(?!-)"
 )
+#: What tokenizers of bytes write for a blank, or a new line, before a word: ĠA is the token " A".
+_BLANKS = re.compile(r"(?:(?<!\w)|(?<=[a-z]))[ĠĊ](?=\w)")
 _SIGNS = str.maketrans({"−": "-", "≤": "<", "≦": "<", "⩽": "<", "≥": ">", "≧": ">", "⩾": ">"})
 #: Words that compare with the number that follows, such as gt50 and over_50k.
 _COMPARISONS = {
@@ -158,7 +160,7 @@ def number_otherwise(names: Sequence[Any]) -> bool:
 def tokens(name: Any) -> tuple[Token, ...]:
     """Return the words and numbers of a name."""
     # Digits in circles, and above or below the line, are digits.
-    text = unicodedata.normalize("NFKC", str(plain(name)))
+    text = _BLANKS.sub(" ", unicodedata.normalize("NFKC", str(plain(name))))
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text).lower().translate(_SIGNS)
     for sign, words in _COMPARISONS.items():
         text = words.sub(sign, text)
