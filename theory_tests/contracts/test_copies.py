@@ -69,9 +69,9 @@ def test_the_same_labels_with_other_predictions_are_told(times: int) -> None:
 
 def test_orders_that_are_made_come_again_by_themselves() -> None:
     rng = np.random.default_rng(0)
-    for block in (np.arange(3), np.repeat(np.arange(3), 40), np.tile([0, 1], 60), np.tile(np.repeat([0, 1], 10), 6), rng.integers(0, 2, 20)):
+    for block in (np.arange(3), np.repeat(np.arange(3), 40), np.tile([0, 1], 60), np.tile(np.repeat([0, 1], 10), 6), np.arange(200) % 10 == 0, rng.integers(0, 2, 20)):
         for times in (2, 4):
-            assert times_again(np.tile(block, times)) is None
+            assert times_again(np.tile(block, times).astype(int)) is None
     assert times_again(np.tile(rng.integers(0, 2, 100), 3)) == 3
     assert times_again(np.append(np.tile(rng.integers(0, 2, 100), 3), 1)) is None
 
@@ -85,7 +85,9 @@ def test_both_sides_of_rows_and_columns_as_rows_are_told() -> None:
     for which in (slice(None), mixed):
         with pytest.warns(UserWarning, match=REPEATED):
             decompose(y[which], p[which], **OPTIONS)
-    # Predictions as far from one half on either side, of which each stands once.
+    # Grids have a centre, and predictions may be as far from one half on either side.
+    even = np.linspace(0.01, 0.99, 100)
+    assert not are_both_sides(even, (even > 0.5).astype(int))
     grid = np.linspace(0.01, 0.99, 99)
     assert not are_both_sides(np.append(grid, 0.5), np.append(grid > rng.random(99), 1).astype(int))
     label, proba, _ = sample(60)

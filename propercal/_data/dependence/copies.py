@@ -16,7 +16,6 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from propercal._array import to_numpy
 from propercal._data.predictions.predictions import Predictions
@@ -30,7 +29,9 @@ _LOG_LEVEL = -30.0
 _MOST = 100
 #: Different predictions that do not have other sides by chance.
 _VALUES = 20
-_ROUNDING = 1e-9
+_ROUNDING, _DIGITS = 1e-9, 9
+#: Of labels that a pattern was made of.
+_ROUND = 200
 
 
 def copies_of(predictions: Predictions) -> str | None:
@@ -76,8 +77,8 @@ def _is_in_any_order(block: Labels) -> bool:
     Orders that are made, as of classes one after the other, or by turns, have few changes of the
     class, or the same distance between them.
     """
-    n, count = len(block), np.bincount(block).astype(float)
-    if float(gammaln(count + 1).sum() - gammaln(n + 1)) > _LOG_LEVEL:
+    n, count = len(block), np.bincount(block)
+    if sum(math.lgamma(each + 1) for each in count.tolist()) - math.lgamma(n + 1) > _LOG_LEVEL:
         return False
     changes = np.flatnonzero(np.diff(block))
     share = count / n
@@ -87,8 +88,8 @@ def _is_in_any_order(block: Labels) -> bool:
 
 
 def _is_periodic(block: Labels) -> bool:
-    """Tell whether labels follow each other in one round of all classes, or a few."""
-    most = min(len(block) // 2, 2 * (int(block.max()) + 1))
+    """Tell whether labels follow each other in rounds that are short."""
+    most = min(len(block) // 2, _ROUND)
     return any((block[d:] == block[:-d]).all() for d in range(1, most + 1))
 
 
@@ -108,8 +109,14 @@ def columns_as_rows(prob: Floats, label: Labels) -> int | None:
 def are_both_sides(prob: Floats, label: Labels) -> bool:
     """Tell whether rows (p, y) are the same as (1 − p, 1 − y), in any order."""
     n = len(prob)
-    if n % 2 or 2 * int(label.sum()) != n:
+    if n % 2 or 2 * int(label.sum()) != n or _are_made(prob):
         return False
     rows = np.where(label == 1, prob, math.inf), np.where(label == 0, 1 - prob, math.inf)
     own, other = (np.sort(each)[: n // 2] for each in rows)
     return bool((abs(own - other) <= _ROUNDING).all())
+
+
+def _are_made(prob: Floats) -> bool:
+    """Tell whether predictions lie on a grid, or a few, which may have a centre."""
+    distances = np.diff(np.sort(prob)).round(_DIGITS)
+    return len(np.unique(distances)) < len(prob) / 8
