@@ -341,6 +341,8 @@ def test_a_class_that_the_caller_says_is_looked_at_as_in_memory(stream: Stream, 
         (wanted,) = said(partial(validate, labels, score, **options))
         (found,) = said(partial(stream, labels, score, **options))
         assert "read as the probability of 'no', though" in found
-        assert re.sub(r"e\^\d+", "", found) == re.sub(r"e\^\d+", "", wanted)
+        # Partitions need not know what the column is called.
+        plain = re.compile(r"e\^\d+|, 'mortality'")
+        assert plain.sub("", found) == plain.sub("", wanted)
     for options in right:
         assert not said(partial(stream, labels, score, **options))

@@ -351,7 +351,7 @@ def test_lists_of_a_class_and_its_probability(keys: tuple[str, str]) -> None:
     """As BigQuery and pipelines of text classifiers have them; the advice gives a table."""
     name, number = keys
     rows = [[{name: "b", number: 0.7}, {name: "a", number: 0.3}], [{name: "a", number: 0.6}, {name: "b", number: 0.4}]] * 5
-    with pytest.raises(ValueError, match=rf"make them columns, by pandas.DataFrame\(\[{{each\['{name}'\]: each\['{number}'\] for each in row}} for row in ...\]\)"):
+    with pytest.raises(ValueError, match=rf"make them columns, by pandas.DataFrame\(\[{{each\['{name}'\]: each\['{number}'\] for each in row}} for row in column\]\)"):
         propercal.decompose(["a", "b"] * 5, rows)
     given = pd.DataFrame([{each[name]: each[number] for each in row} for row in rows])
     found = propercal.decompose(["a", "b"] * 5, given, generator="brier", method="risk", bandwidth=0.1)

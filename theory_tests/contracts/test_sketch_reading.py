@@ -358,5 +358,5 @@ def test_rows_that_are_dictionaries_are_told(make: Any) -> None:
     """As they come from a service, one by one or many."""
     row = {"a": 0.2, "b": 0.3, "c": 0.5}
     for n in (1, 30):
-        with pytest.raises(ValueError, match=r"^y_proba = values of type object, \{'a': 0.2, .* make them columns, by pandas.DataFrame\(list\(\.\.\.\)\)"):
+        with pytest.raises(ValueError, match=r"^y_proba = values of type object, \{'a': 0.2, .* make them columns, by pandas.DataFrame\(\[\*column\]\)"):
             make().update(["a"] * n, [row] * n)
