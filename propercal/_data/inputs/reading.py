@@ -7,7 +7,6 @@ containers mean the same for labels, probabilities and weights.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from propercal._array import is_array, is_jax, is_numpy, is_torch, to_numpy
+from propercal._data.inputs.written_lists import READ_LISTS, are_lists
 from propercal._data.words.messages import bad_value, columns_at, some_rows
 from propercal._typing import Array
 
@@ -348,15 +348,8 @@ def not_real(
     `indexed` says that rows have an index.
     """
     found, fix = f"values of type {values.dtype}", "convert them to floating point"
-    if is_numpy(values) and values.dtype.kind in "OU" and _are_lists(values):
-        return (
-            f"the text of lists, {str(values.ravel()[0])[:40]!r}",
-            "real numbers",
-            (
-                "read it, by numpy.array([each.strip('[]()').replace(',', ' ').split() for each in "
-                "...], float)"
-            ),
-        )
+    if is_numpy(values) and values.dtype.kind in "OU" and are_lists(values.ravel().tolist()):
+        return f"the text of lists, {str(values.ravel()[0])[:40]!r}", "real numbers", READ_LISTS
     if is_numpy(values) and values.dtype.kind == "O":
         values = np.atleast_1d(values)
         real = np.array([isinstance(each, Real) for each in values.ravel()]).reshape(values.shape)
@@ -390,20 +383,3 @@ def _pair_of(value: dict[Any, Any]) -> tuple[Any, Any] | None:
     names = [each for each, said in value.items() if isinstance(said, str | int)]
     numbers = [each for each, said in value.items() if isinstance(said, float)]
     return (names[0], numbers[0]) if len(names) == len(numbers) == 1 else None
-
-
-#: Numbers between brackets, as Python and PyTorch write lists of them.
-_LIST = re.compile(r"\s*(?:tensor\()?[\[(][-+.,\s\deE]*[\])]\)?\s*")
-#: What makes a list of numbers of such a text.
-SPLIT = "each.strip('tensor[]()').replace(',', ' ').split()"
-
-
-def is_list(text: Any) -> bool:
-    """Tell whether a value is the text of a list of numbers."""
-    return isinstance(text, str) and _LIST.fullmatch(text) is not None
-
-
-def _are_lists(values: npt.NDArray[Any]) -> bool:
-    """Tell whether values are texts of lists, as files have a column of these."""
-    texts = values.ravel().tolist()
-    return bool(texts) and all(map(is_list, texts))

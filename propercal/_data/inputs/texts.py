@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from propercal._data.inputs.reading import SPLIT, is_list, is_missing
+from propercal._data.inputs.reading import is_missing
+from propercal._data.inputs.written_lists import READ_LISTS, are_lists
 from propercal._data.words.messages import bad_value
 from propercal._data.words.tokens import distinct
 
@@ -143,13 +144,12 @@ def check_classes(argument: str, names: Iterable[Any], said: Iterable[Any] = ())
             f"drop these rows, or pass ignore_index={odd[0]!r}, or pass labels=[...] if it is the "
             "name of a class",
         )
-    if len(words) > 1 and known.isdisjoint(words) and all(map(is_list, words)):
+    if len(words) > 1 and known.isdisjoint(words) and are_lists(words):
         raise bad_value(
             argument,
             f"the text of lists, such as {words[0][:40]!r}",
             "a class for each row, or a one-hot matrix",
-            f"read it, by numpy.array([{SPLIT} for each in ...], float), or pass labels=[...] if "
-            "these are names of classes",
+            f"{READ_LISTS}, or pass labels=[...] if these are names of classes",
         )
     numbers = _one_number(words)
     if numbers is not None and not known.issuperset(numbers):

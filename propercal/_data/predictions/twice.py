@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from propercal._array import log_softmax
 from propercal._data.classes.other_readings import FLOOR, evidence
 from propercal._data.inputs.reading import Names
 from propercal._data.words.messages import warn
@@ -38,7 +39,8 @@ def doubt_softmax_twice(log_prob: Floats, label: npt.NDArray[np.int64], called: 
         return False
     row = np.arange(n)
     fills = lowest <= _LOW and highest >= _HIGH
-    powers = [_power(log_prob, each)[row, label] for each in (_FACTORS[:1] if fills else _FACTORS)]
+    factors = _FACTORS[:1] if fills else _FACTORS
+    powers = [log_softmax(each * log_prob)[row, label] for each in factors]
     best = max(powers, key=lambda each: float(each.sum()))
     nats = evidence(np.exp(best), np.maximum(before[row, label], np.exp(FLOOR)))
     if nats:
@@ -49,9 +51,3 @@ def doubt_softmax_twice(log_prob: Floats, label: npt.NDArray[np.int64], called: 
             "what the model returns, if it ends in a softmax."
         )
     return bool(nats)
-
-
-def _power(log_prob: Floats, factor: float) -> Floats:
-    """Return logarithms of probabilities in proportion to a power of these."""
-    logs = factor * log_prob
-    return np.asarray(logs - np.log(np.exp(logs).sum(axis=1, keepdims=True)))
